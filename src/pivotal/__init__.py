@@ -1,0 +1,76 @@
+"""What is each training point worth to a nearest-neighbour model?
+
+Names are imported when they are first used, so that ``import pivotal`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pivotal import paper
+    from pivotal._version import __version__
+    from pivotal.conventions import Convention, conventions
+    from pivotal.games import Game, Hard, Plurality, Regression, Soft
+    from pivotal.neighbors import NeighborIndex
+    from pivotal.results import Values
+    from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
+    from pivotal.valuation import KNNValuation, value, value_from_neighbors
+    from pivotal.verification import Verification, verify
+    from pivotal.weights import RBF, Linear
+
+__all__ = [
+    "RBF",
+    "Banzhaf",
+    "BetaShapley",
+    "Convention",
+    "Game",
+    "Hard",
+    "KNNValuation",
+    "LeaveOneOut",
+    "Linear",
+    "Measure",
+    "NeighborIndex",
+    "Plurality",
+    "Regression",
+    "Semivalue",
+    "Shapley",
+    "Soft",
+    "Values",
+    "Verification",
+    "__version__",
+    "conventions",
+    "paper",
+    "value",
+    "value_from_neighbors",
+    "verify",
+]
+
+_HOME = {
+    "_version": ["__version__"],
+    "conventions": ["Convention", "conventions"],
+    "games": ["Game", "Hard", "Plurality", "Regression", "Soft"],
+    "neighbors": ["NeighborIndex"],
+    "results": ["Values"],
+    "semivalues": ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley"],
+    "valuation": ["KNNValuation", "value", "value_from_neighbors"],
+    "verification": ["Verification", "verify"],
+    "weights": ["RBF", "Linear"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "paper":
+        return importlib.import_module("pivotal.paper")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'pivotal' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"pivotal.{_MODULE_OF[name]}"), name)
+    # Importing pivotal.conventions sets that attribute to the module; the mapping of the same name must win.
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,70 @@
+"""Spreading work over threads, with the linear algebra beneath kept to one thread each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from typing import TypeVar
+
+from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+_Task = TypeVar("_Task")
+
+_lock = threading.Lock()
+_users = 0
+_limit = ExitStack()
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per available processor."""
+    return int(effective_n_jobs(n_jobs))
+
+
+def slices(n_items: int, most: int, n_threads: int) -> list[slice]:
+    """Cut `n_items` into slices of at most `most` and nearly equal size, as many for each thread."""
+    n_slices = max(1, -(-n_items // max(1, most)))
+    n_slices = min(n_items, -(-n_slices // n_threads) * n_threads)
+    bounds = [n_items * i // n_slices for i in range(n_slices + 1)]
+    return [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+
+
+def spread(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:
+    """Run `work` on every task, in `n_threads` threads."""
+    if n_threads == 1 or len(tasks) == 1:
+        for task in tasks:
+            work(task)
+        return
+    with ThreadPoolExecutor(min(n_threads, len(tasks))) as pool:
+        for _ in pool.map(work, tasks):
+            pass
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Find the libraries once: looking for them takes longer than a small search."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep matrix products to the thread that asks for them.
+
+    The setting belongs to the process. It is made by the first to enter and undone by the last to leave, so that
+    searches that overlap do not restore each other's setting.
+    """
+    global _users
+    with _lock:
+        if _users == 0:
+            _limit.enter_context(_controller().limit(limits=1, user_api="blas"))
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limit.close()

@@ -1,0 +1,110 @@
+"""The `pivotal` command: parse, call, write.
+
+Each command is one function that adds its parser and one that runs it. Heavy imports happen inside the latter, so
+that `pivotal --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+BAD_INPUT: Final = 2
+BROKEN_PIPE: Final = 141
+INTERRUPTED: Final = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; those of the process when None.
+
+    Returns
+    -------
+    status : int
+        0 when all went well, 2 on bad input (one sentence on stderr says what to change), 130 on Ctrl-C.
+    """
+    parser = _build_parser()
+    try:
+        options = parser.parse_args(argv)
+        if options.run is None:
+            parser.print_help()
+            return 0
+        options.run(options)
+        sys.stdout.flush()  # a closed pipe must be noticed here, not while the interpreter shuts down
+    except SystemExit as stop:  # argparse ends --help and --version this way
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except (_UsageError, ValueError, OSError, ImportError) as error:
+        print(f"pivotal: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("pivotal: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+class _UsageError(Exception):
+    """The arguments make no sense."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message}; see {self.prog} --help.")
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        from pivotal._version import __version__
+
+        print(f"pivotal {__version__}")
+        parser.exit()
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="pivotal",
+        description="What is each training point worth to a nearest-neighbour model?",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for add_command in (_add_demo,):
+        add_command(commands)
+    return parser
+
+
+def _add_demo(commands: argparse._SubParsersAction[_Parser]) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="find flipped labels in real data, with a picture",
+        description="Flip some labels of the handwritten digits that come with scikit-learn, value every point, and "
+        "see how many of the flipped labels are among the least valuable points.",
+        allow_abbrev=False,
+    )
+    demo.add_argument("--out", default="pivotal-demo", metavar="DIR", help="where to write (default: %(default)s)")
+    demo.add_argument("-k", type=int, default=5, help="number of neighbours (default: %(default)s)")
+    demo.add_argument(
+        "--noise", type=float, default=0.05, metavar="SHARE", help="share of labels to flip (default: %(default)s)"
+    )
+    demo.add_argument("--seed", type=int, default=0, help="seed of the random flips (default: %(default)s)")
+    demo.add_argument("--quiet", action="store_true", help="write the files and print nothing")
+    demo.set_defaults(run=_run_demo)
+
+
+def _run_demo(options: argparse.Namespace) -> None:
+    from pivotal.demo import run_demo
+
+    echo: Callable[[str], object] = (lambda _: None) if options.quiet else print
+    run_demo(options.out, k=options.k, noise=options.noise, seed=options.seed, echo=echo)

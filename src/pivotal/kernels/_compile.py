@@ -1,0 +1,21 @@
+"""The one place that decides how kernels are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from numba import njit
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., object])
+
+
+def kernel(function: _Kernel) -> _Kernel:
+    """Compile `function` on first use, keep the machine code on disk, and run it without the GIL.
+
+    Kernels are serial: the caller runs one per thread on its own slice of the queries, so that nothing depends on a
+    threading layer and a query's result never depends on the number of threads. Fast-math stays off: results are
+    promised to the last digits.
+    """
+    compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast(_Kernel, compiled)

@@ -1,0 +1,128 @@
+"""Games whose utility is an average of the k nearest: soft label and regression, one vote each.
+
+The push-out identity (see `pivotal.kernels.hard`) with the average in place of the vote:
+
+    soft label    v(T + i) - v(T + m) = ([i right] - [m right]) / k
+    regression    v(T + i) - v(T + m) = (r_m - r_i) (2 R_T + r_m + r_i) / k^2
+
+where r are residuals to the query's target and R_T is the sum over the k-1 points of T. Its expectation is
+(k-1)/(m-2) times the sum over all points nearer than m but i, so three running sums serve all points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal._types import FloatArray
+from pivotal.kernels._compile import kernel
+from pivotal.kernels.draws import add_exactly
+
+
+@kernel
+def soft_values(
+    right: npt.NDArray[np.bool_],
+    empty: FloatArray,
+    k: int,
+    by_size: bool,
+    push: FloatArray,
+    sizes: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Fill `out` with the soft-label values of each query's neighbours.
+
+    Parameters
+    ----------
+    right : bool array of shape (n_queries, depth)
+        Whether a neighbour has the query's label, nearest first.
+    empty : float64 array of shape (n_queries,)
+        What the empty coalition earns.
+    k : int
+        The nearest k count.
+    by_size : bool
+        Whether fewer than k members are averaged over their number, or over k all the same.
+    push : float64 array of shape (depth + 1,)
+        Chance that rank m is pushed out.
+    sizes : float64 array of shape (k,)
+        Chance that exactly s others joined.
+    out : float64 array of shape (n_queries, depth)
+        Output, overwritten.
+    """
+    n_queries, depth = right.shape
+    joined = 0.0  # weights of a share, and of one vote, over the coalitions of 1 to k-1 others
+    for s in range(1, min(k, depth)):
+        joined += sizes[s] / (s + 1.0) if by_size else sizes[s] / k
+    first = 1.0 if by_size else 1.0 / k
+    for q in range(n_queries):
+        n_right = 0
+        for i in range(depth):
+            n_right += right[q, i]
+        small_right = sizes[0] * (first - empty[q])
+        small_wrong = -sizes[0] * empty[q]
+        if by_size:
+            if depth > 1:
+                # A right point lifts a share by (1 - share) / (s + 1), a wrong one lowers it by share / (s + 1).
+                small_right += joined * ((depth - n_right) / (depth - 1.0))
+                small_wrong -= joined * (n_right / (depth - 1.0))
+        else:
+            small_right += joined
+        sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
+        for i in range(depth - 1, -1, -1):
+            if right[q, i]:
+                out[q, i] = (sum_right + rest_right) / k + small_right
+                sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, push[i + 1])
+            else:
+                out[q, i] = small_wrong - (sum_wrong + rest_wrong) / k
+                sum_right, rest_right = add_exactly(sum_right, rest_right, push[i + 1])
+
+
+@kernel
+def regression_values(
+    residuals: FloatArray, empty: FloatArray, k: int, push: FloatArray, sizes: FloatArray, out: FloatArray
+) -> None:
+    """Fill `out` with the regression values of each query's neighbours.
+
+    Parameters
+    ----------
+    residuals : float64 array of shape (n_queries, depth)
+        Response of each neighbour minus the query's target, nearest first.
+    empty : float64 array of shape (n_queries,)
+        What the empty coalition earns.
+    k, push, sizes, out : as in `soft_values`
+    """
+    n_queries, n = residuals.shape
+    others = max(n - 1.0, 1.0)
+    pairs = max(others * (n - 2.0), 1.0)
+    # Coalitions of s = 1..k-1 others with sum R, E[R] and E[R^2] known:
+    # marginal = R^2 (1/s^2 - 1/(s+1)^2) - 2 R r_i / (s+1)^2 - r_i^2 / (s+1)^2
+    on_squares, on_products, on_cross, on_own = 0.0, 0.0, 0.0, 0.0
+    for s in range(1, min(k, n)):
+        gain = (2.0 * s + 1.0) / (s * s * (s + 1.0) * (s + 1.0))
+        weight = sizes[s] / ((s + 1.0) * (s + 1.0))
+        on_squares += sizes[s] * gain * s / others
+        on_products += sizes[s] * gain * (s * (s - 1.0)) / pairs
+        on_cross += weight * s / others
+        on_own += weight
+    for q in range(n_queries):
+        total, squares = 0.0, 0.0
+        for i in range(n):
+            total += residuals[q, i]
+            squares += residuals[q, i] * residuals[q, i]
+        nearer = total  # sum over the points nearer than the one pushed out
+        constant, constant_rest, linear, linear_rest, square, square_rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(n - 1, -1, -1):
+            r = residuals[q, i]
+            pushed = (constant + constant_rest) - r * ((linear + linear_rest) + r * (square + square_rest))
+            rest = total - r
+            rest_squares = squares - r * r
+            small = sizes[0] * (-r * r - empty[q]) - r * (2.0 * on_cross * rest + on_own * r)
+            small += on_squares * rest_squares + on_products * (rest * rest - rest_squares)
+            out[q, i] = pushed / (k * k) + small
+            rank = i + 1
+            nearer -= r
+            if rank > k:
+                # T is k-1 of rank-2 points; with k = 1 it is empty.
+                share = 2.0 * (k - 1.0) / (rank - 2.0) if k > 1 else 0.0
+                constant, constant_rest = add_exactly(constant, constant_rest, push[rank] * r * (share * nearer + r))
+                linear, linear_rest = add_exactly(linear, linear_rest, push[rank] * share * (r + nearer))
+                square, square_rest = add_exactly(square, square_rest, push[rank] * (1.0 - share))

@@ -1,0 +1,317 @@
+"""Hard votes, one vote each: closed forms in one pass from the farthest point to the nearest.
+
+By the push-out identity (see the theory page), for i nearer than m,
+
+    value(i) = small(class of i) + sum over m > i of push[m] * E[ v(T + i) - v(T + m) ]
+
+where m is the k-th member of the coalition and T are the k-1 members before it, drawn at random from the m-2 points
+nearer than m, i left out. The expectation depends on i only through its class, so one running sum per class of i
+serves all points. A vote is won when its lead, right minus wrong, exceeds a threshold (0: ties lose; -1: ties win),
+so i and m make a difference exactly when the lead of T is at the threshold:
+
+    i \\ m     right                       wrong                      third class
+    right     -                           lead in {t, t+1}           lead = t
+    wrong     minus: lead in {t, t+1}     -                          minus: lead = t+1
+    third     minus: lead = t             lead = t+1                 -
+
+With more than two classes the game is the mean over the wrong classes of the two-class games, in which points of
+third classes vote 0 but take a place. A wrong class without a member gives the same game as every other such class.
+"""
+
+from __future__ import annotations
+
+from pivotal._types import CodeArray, FloatArray, IndexArray
+from pivotal.kernels._compile import kernel
+from pivotal.kernels.draws import add_exactly, chance_of_composition, chance_of_lead
+
+# A chance that is updated rank by rank is computed afresh after so many steps, and while it is tiny.
+_FRESH_EVERY = 256
+_TINY = 1e-280
+
+
+@kernel
+def small_coalitions(plus: int, minus: int, zero: int, kind: int, k: int, threshold: int, sizes: FloatArray) -> float:
+    """Expected marginal of one point over the coalitions with fewer than k others.
+
+    Parameters
+    ----------
+    plus, minus, zero : int
+        The other points: how many vote right, wrong, or neither.
+    kind : int
+        How the point itself votes: 1, -1 or 0.
+    k, threshold : int
+        The vote: the nearest k count, and a lead above the threshold wins.
+    sizes : float64 array of shape (k,)
+        Chance that exactly s others joined.
+    """
+    # The empty coalition earns 0 whatever the threshold says; alone, the point wins when its own vote does.
+    total = sizes[0] if kind > threshold else 0.0
+    for s in range(1, min(k, plus + minus + zero + 1)):
+        if kind > 0:
+            total += sizes[s] * chance_of_lead(plus, minus, zero, s, threshold)
+        elif kind < 0:
+            total -= sizes[s] * chance_of_lead(plus, minus, zero, s, threshold + 1)
+    return total
+
+
+@kernel
+def chance_of_balance(plus: int, minus: int, right: int, wrong: int) -> float:
+    """Chance that right + wrong draws from plus + minus points are just that."""
+    if plus < right or minus < wrong:
+        return 0.0
+    return chance_of_composition(plus, minus, 0, right, wrong, 0)
+
+
+@kernel
+def two_class_pass(
+    votes: CodeArray, n: int, k: int, threshold: int, push: FloatArray, sizes: FloatArray, values: FloatArray
+) -> None:
+    """Fill `values` for a list of n points that all vote 1 or -1: one chance per rank, so O(n) whatever k is.
+
+    Parameters
+    ----------
+    votes : int32 array of shape (>= n,)
+        1 for the right class, -1 for the wrong one, nearest first.
+    n, k, threshold : int
+        As above.
+    push : float64 array of shape (>= n + 1,)
+        Chance that rank m is pushed out.
+    sizes : float64 array of shape (k,)
+        Chance that exactly s of the n - 1 others joined.
+    values : float64 array of shape (>= n,)
+        Output, overwritten.
+    """
+    plus = 0
+    for i in range(n):
+        if votes[i] > 0:
+            plus += 1
+    minus = n - plus
+    small_plus = small_coalitions(plus - 1, minus, 0, 1, k, threshold, sizes) if plus > 0 else 0.0
+    small_minus = small_coalitions(plus, minus - 1, 0, -1, k, threshold, sizes) if minus > 0 else 0.0
+    # All k-1 members of T vote, so the parity of k leaves one of the two leads: so many of them are right.
+    right = (k + threshold) // 2
+    wrong = k - 1 - right
+    sum_plus, rest_plus, sum_minus, rest_minus = 0.0, 0.0, 0.0, 0.0
+    chance_plus, chance_minus = 0.0, 0.0  # of a balanced T when a right / a wrong point is the one that pushes
+    age = _FRESH_EVERY
+    for i in range(n - 1, -1, -1):
+        if votes[i] > 0:
+            values[i] = sum_plus + (rest_plus + small_plus)
+        else:
+            values[i] = -(sum_minus + (rest_minus - small_minus))
+        rank = i + 1
+        if rank <= k:
+            continue
+        # Now i is the one pushed out: it leaves the points from which T is drawn, and the chances follow.
+        shrink = (rank - 1.0) / (rank - k)
+        if votes[i] > 0:
+            chance_plus *= (plus - 1.0 - right) * shrink / (plus - 1.0)
+            chance_minus *= (plus - right) * shrink / plus
+            plus -= 1
+        else:
+            chance_plus *= (minus - wrong) * shrink / minus
+            chance_minus *= (minus - 1.0 - wrong) * shrink / (minus - 1.0)
+            minus -= 1
+        fresh = age >= _FRESH_EVERY
+        # A comparison with NaN is false: the 0/0 of the last point of a class ends here too.
+        if fresh or not chance_plus > _TINY:
+            chance_plus = chance_of_balance(plus - 1, minus, right, wrong)
+        if fresh or not chance_minus > _TINY:
+            chance_minus = chance_of_balance(plus, minus - 1, right, wrong)
+        age = 1 if fresh else age + 1
+        if votes[i] > 0:
+            sum_minus, rest_minus = add_exactly(sum_minus, rest_minus, push[rank] * chance_minus)
+        else:
+            sum_plus, rest_plus = add_exactly(sum_plus, rest_plus, push[rank] * chance_plus)
+
+
+@kernel
+def many_class_pass(
+    slots: CodeArray,
+    n: int,
+    present: int,
+    memberless: int,
+    k: int,
+    threshold: int,
+    push: FloatArray,
+    sizes: FloatArray,
+    counts: IndexArray,
+    sums: FloatArray,
+    values: FloatArray,
+) -> None:
+    """Fill `values` with the sum over the wrong classes of the two-class games, all classes in one pass.
+
+    Parameters
+    ----------
+    slots : int32 array of shape (>= n,)
+        0 for the right class, 1..present for the wrong classes that have members, nearest first.
+    n, present, memberless : int
+        Number of points, of wrong classes with members, and of wrong classes without.
+    k, threshold, push, sizes : as in `two_class_pass`
+    counts : int64 array of shape (>= present + 1,)
+        Scratch: members of each class among the points nearer than the one pushed out.
+    sums : float64 array of shape (5, >= present + 1)
+        Scratch: running sums, what rounding lost of them, small coalitions; chances, and their sums so far.
+    values : float64 array of shape (>= n,)
+        Output, overwritten.
+    """
+    for c in range(present + 1):
+        counts[c] = 0
+        sums[0, c] = 0.0
+        sums[1, c] = 0.0
+    for i in range(n):
+        counts[slots[i]] += 1
+    right = counts[0]
+    # Small coalitions. A third-class point changes nothing there, save that alone it ties with nobody.
+    bystander = (present + memberless - 1) * (sizes[0] if threshold < 0 else 0.0)
+    sums[2, 0] = memberless * small_coalitions(right - 1, 0, n - right, 1, k, threshold, sizes)
+    for c in range(1, present + 1):
+        zero = n - right - counts[c]
+        sums[2, 0] += small_coalitions(right - 1, counts[c], zero, 1, k, threshold, sizes)
+        sums[2, c] = bystander + small_coalitions(right, counts[c] - 1, zero, -1, k, threshold, sizes)
+
+    for i in range(n - 1, -1, -1):
+        values[i] = sums[0, slots[i]] + (sums[1, slots[i]] + sums[2, slots[i]])
+        rank = i + 1
+        if rank <= k:
+            continue
+        out = slots[i]  # the class of the one pushed out
+        counts[out] -= 1
+        right = counts[0]
+        others = rank - 2
+        if out > 0:
+            if right > 0:
+                rivals = others - (right - 1)
+                lost = chance_of_lead(right - 1, counts[out], rivals - counts[out], k - 1, threshold + 1)
+                nobody = memberless
+                for c in range(1, present + 1):
+                    if counts[c] > 0:
+                        lost += chance_of_lead(right - 1, counts[c], rivals - counts[c], k - 1, threshold)
+                    else:
+                        nobody += 1
+                if nobody > 0:
+                    lost += nobody * chance_of_lead(right - 1, 0, rivals, k - 1, threshold)
+                sums[0, 0], sums[1, 0] = add_exactly(sums[0, 0], sums[1, 0], push[rank] * lost)
+            rivals = others - right
+            gained = chance_of_lead(right, counts[out], rivals - counts[out], k - 1, threshold + 1)
+            for c in range(1, present + 1):
+                if c != out and counts[c] > 0:
+                    lost = chance_of_lead(right, counts[c] - 1, rivals - counts[c] + 1, k - 1, threshold + 1)
+                    sums[0, c], sums[1, c] = add_exactly(sums[0, c], sums[1, c], push[rank] * gained)
+                    sums[0, c], sums[1, c] = add_exactly(sums[0, c], sums[1, c], -push[rank] * lost)
+        else:
+            # In the game against another class, a wrong point is a third-class one. Sums from both ends, so that
+            # leaving its own game out needs no subtraction.
+            rivals = others - right
+            alone = chance_of_lead(right, 0, rivals, k - 1, threshold)
+            before = memberless * alone
+            for c in range(1, present + 1):
+                chance = alone
+                if counts[c] > 0:
+                    chance = chance_of_lead(right, counts[c], rivals - counts[c], k - 1, threshold)
+                sums[3, c] = chance
+                sums[4, c] = before
+                before += chance
+            after = 0.0
+            for c in range(present, 0, -1):
+                if counts[c] > 0:
+                    own = chance_of_lead(right, counts[c] - 1, rivals - counts[c] + 1, k - 1, threshold)
+                    own += chance_of_lead(right, counts[c] - 1, rivals - counts[c] + 1, k - 1, threshold + 1)
+                    lost = (sums[4, c] + after) + own
+                    sums[0, c], sums[1, c] = add_exactly(sums[0, c], sums[1, c], -push[rank] * lost)
+                after += sums[3, c]
+
+
+@kernel
+def hard_values(
+    codes: CodeArray,
+    targets: CodeArray,
+    n_classes: int,
+    k: int,
+    threshold: int,
+    absent: bool,
+    scale: float,
+    push: FloatArray,
+    sizes: FloatArray,
+    slot_of_class: CodeArray,
+    votes: CodeArray,
+    counts: IndexArray,
+    sums: FloatArray,
+    values: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Fill `out` with the values of each query's neighbours.
+
+    Parameters
+    ----------
+    codes : int32 array of shape (n_queries, depth)
+        Class of each neighbour, nearest first.
+    targets : int32 array of shape (n_queries,)
+        True class of each query.
+    n_classes, k, threshold : int
+        Number of classes; the nearest k vote; a lead above the threshold wins.
+    absent : bool
+        Whether points of third classes are left out of a two-class game, or take a place in it.
+    scale : float
+        What the sum over the wrong classes is multiplied with.
+    push : float64 array of shape (depth + 1,)
+        Chance that rank m is pushed out.
+    sizes : float64 array of shape (depth + 1, k) where `absent`, otherwise (1, k)
+        Chance that exactly s others joined, in a game of so many points; of `depth` points in the one row.
+    slot_of_class : int32 array of shape (n_classes,)
+        Scratch, all -1 on entry and on exit.
+    votes : int32 array of shape (depth,)
+        Scratch.
+    counts : int64 array of shape (n_classes + 1,)
+        Scratch.
+    sums : float64 array of shape (5, n_classes + 1)
+        Scratch.
+    values : float64 array of shape (depth,)
+        Scratch.
+    out : float64 array of shape (n_queries, depth)
+        Output, overwritten.
+    """
+    n_queries, depth = codes.shape
+    games = max(1, n_classes - 1)
+    for q in range(n_queries):
+        present = 0
+        slot_of_class[targets[q]] = 0
+        for i in range(depth):
+            if slot_of_class[codes[q, i]] < 0:
+                present += 1
+                slot_of_class[codes[q, i]] = present
+        if absent:
+            out[q, :] = 0.0
+            for rival in range(1, present + 1 + (games > present)):
+                n = 0
+                for i in range(depth):
+                    slot = slot_of_class[codes[q, i]]
+                    if slot in (0, rival):
+                        votes[n] = 1 if slot == 0 else -1
+                        n += 1
+                if n == 0:
+                    continue
+                two_class_pass(votes, n, k, threshold, push, sizes[n], values)
+                # Past the last rival with members stand all that have none.
+                weight = scale if rival <= present else scale * (games - present)
+                n = 0
+                for i in range(depth):
+                    if slot_of_class[codes[q, i]] in (0, rival):
+                        out[q, i] += weight * values[n]
+                        n += 1
+        else:
+            if games == 1:
+                for i in range(depth):
+                    votes[i] = 1 if slot_of_class[codes[q, i]] == 0 else -1
+                two_class_pass(votes, depth, k, threshold, push, sizes[0], values)
+            else:
+                for i in range(depth):
+                    votes[i] = slot_of_class[codes[q, i]]
+                many_class_pass(
+                    votes, depth, present, games - present, k, threshold, push, sizes[0], counts, sums, values
+                )
+            for i in range(depth):
+                out[q, i] = scale * values[i]
+        slot_of_class[targets[q]] = -1
+        for i in range(depth):
+            slot_of_class[codes[q, i]] = -1

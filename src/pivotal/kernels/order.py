@@ -1,0 +1,219 @@
+"""Putting distances in order: the nearest few of many, equal distances by training index.
+
+Points come in order of training index. Selecting and sorting are stable, so of equal distances the lower index is
+first without ever comparing indices.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.kernels._compile import kernel
+
+# So many numbers are compared at once. A constant, so that the compiler unrolls the comparison into vector code.
+STRIDE = 64
+
+# Distances are sorted by digits of so many bits. Non-negative doubles are ordered as their bits are.
+_DIGIT = 8
+_PLACES = 64 // _DIGIT
+_VALUES = 1 << _DIGIT
+
+
+class Scratch(NamedTuple):
+    """Room for the candidates of one query and for sorting them; one for each thread."""
+
+    near_distances: FloatArray
+    """Shape (room,)."""
+    near_indices: IndexArray
+    """Shape (room,)."""
+    spare_distances: FloatArray
+    """Shape (room,)."""
+    spare_indices: IndexArray
+    """Shape (room,)."""
+    tally: IndexArray
+    """How often each digit has each value, shape (8, 256)."""
+
+
+def make_scratch(room: int) -> Scratch:
+    """Scratch for up to `room` candidates."""
+    return Scratch(
+        near_distances=np.empty(room, np.float64),
+        near_indices=np.empty(room, np.int64),
+        spare_distances=np.empty(room, np.float64),
+        spare_indices=np.empty(room, np.int64),
+        tally=np.empty((_PLACES, _VALUES), np.int64),
+    )
+
+
+@kernel
+def nth_smallest(values: AnyArray, count: int, rank: int) -> float:
+    """Value of this rank, from 0, among the first `count` values, which are rearranged (Hoare's selection)."""
+    low, high = 0, count - 1
+    while low < high:
+        one, two, three = values[low], values[(low + high) // 2], values[high]
+        pivot = max(min(one, two), min(max(one, two), three))
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            return float(values[rank])
+    return float(values[rank])
+
+
+@kernel
+def keep_nearest(distances: FloatArray, indices: IndexArray, count: int, depth: int, scratch: Scratch) -> float:
+    """Keep the `depth` nearest of `count` > `depth` points in their order, the first of equals; return the farthest."""
+    scratch.spare_distances[:count] = distances[:count]
+    farthest = nth_smallest(scratch.spare_distances, count, depth - 1)
+    nearer = 0
+    for c in range(count):
+        if distances[c] < farthest:
+            nearer += 1
+    equals = depth - nearer
+    kept = 0
+    for c in range(count):
+        if distances[c] <= farthest:
+            if distances[c] == farthest:
+                if equals == 0:
+                    continue
+                equals -= 1
+            distances[kept] = distances[c]
+            indices[kept] = indices[c]
+            kept += 1
+    return farthest
+
+
+@kernel
+def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch: Scratch) -> None:
+    """Sort the first `count` non-negative distances, and the indices with them; equals keep their order (radix sort).
+
+    Parameters
+    ----------
+    distances, indices : arrays of shape (>= count,)
+        Sorted in place.
+    count : int
+        At least 1.
+    scratch : Scratch
+        With room for `count`; `near_distances` and `near_indices` are left alone.
+    """
+    tally = scratch.tally
+    bits, other_bits = distances.view(np.int64), scratch.spare_distances.view(np.int64)
+    own_indices, other_indices = indices, scratch.spare_indices
+    tally[:, :] = 0
+    for c in range(count):
+        key = bits[c]
+        for place in range(_PLACES):
+            tally[place, (key >> (_DIGIT * place)) & (_VALUES - 1)] += 1
+    moved = False
+    for place in range(_PLACES):
+        shift = _DIGIT * place
+        if tally[place, (bits[0] >> shift) & (_VALUES - 1)] == count:
+            continue  # all have the same digit here
+        position = 0
+        for value in range(_VALUES):
+            here = tally[place, value]
+            tally[place, value] = position
+            position += here
+        for c in range(count):
+            key = bits[c]
+            digit = (key >> shift) & (_VALUES - 1)
+            position = tally[place, digit]
+            tally[place, digit] = position + 1
+            other_bits[position] = key
+            other_indices[position] = own_indices[c]
+        bits, other_bits = other_bits, bits
+        own_indices, other_indices = other_indices, own_indices
+        moved = not moved
+    if moved:
+        distances[:count] = scratch.spare_distances[:count]
+        indices[:count] = scratch.spare_indices[:count]
+
+
+@kernel
+def pick_nearest(row: FloatArray, depth: int, scratch: Scratch) -> None:
+    """Gather the `depth` nearest of a row in `scratch.near_distances` and `scratch.near_indices`, in order of index.
+
+    Parameters
+    ----------
+    row : float64 array of shape (n_train,)
+        Finite distances, of any sign.
+    depth : int
+        Number of neighbours wanted, at most n_train.
+    scratch : Scratch
+        With room for more than `depth`.
+    """
+    distances, indices = scratch.near_distances, scratch.near_indices
+    count = 0
+    cut = np.inf
+    for start in range(0, row.shape[0], STRIDE):
+        part = row[start : start + STRIDE]
+        if part.shape[0] == STRIDE:
+            found = False
+            for t in range(STRIDE):
+                found |= part[t] < cut
+            if not found:
+                continue
+        for t in range(part.shape[0]):
+            # A later point as far as the farthest kept has the higher index, and loses.
+            if part[t] < cut:
+                if count == distances.shape[0]:
+                    cut = keep_nearest(distances, indices, count, depth, scratch)
+                    count = depth
+                    if part[t] >= cut:
+                        continue
+                distances[count] = part[t]
+                indices[count] = start + t
+                count += 1
+    if count > depth:
+        keep_nearest(distances, indices, count, depth, scratch)
+
+
+@kernel
+def rank_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances: FloatArray) -> None:
+    """Order the nearest points of queries whose distances to all points are known.
+
+    Parameters
+    ----------
+    rows : float64 array of shape (n_queries, n_train)
+        Finite distances of at least 0.
+    scratch : Scratch
+        With room for more than `depth`.
+    indices, distances : arrays of shape (n_queries, depth)
+        Output, overwritten.
+    """
+    depth = indices.shape[1]
+    for i in range(rows.shape[0]):
+        pick_nearest(rows[i], depth, scratch)
+        sort_nearest(scratch.near_distances, scratch.near_indices, depth, scratch)
+        indices[i] = scratch.near_indices[:depth]
+        distances[i] = scratch.near_distances[:depth]
+
+
+@kernel
+def sort_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances: FloatArray) -> None:
+    """As `rank_rows`, by sorting whole rows in place; `scratch` has room for n_train.
+
+    Faster when `depth` is a good part of n_train.
+    """
+    depth = indices.shape[1]
+    n_train = rows.shape[1]
+    for i in range(rows.shape[0]):
+        for c in range(n_train):
+            scratch.near_indices[c] = c
+        sort_nearest(rows[i], scratch.near_indices, n_train, scratch)
+        indices[i] = scratch.near_indices[:depth]
+        distances[i] = rows[i, :depth]

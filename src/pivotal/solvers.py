@@ -1,0 +1,275 @@
+"""From lists of neighbours to values: where games meet semivalues.
+
+A solver is made for one game, one semivalue and lists of one length. With one vote each it holds the chances that the
+closed forms need; with integer votes, the rule that integrates the tables over p. It hands out scratch memory, one
+piece per thread, and calls the kernel. Kernels are imported where they are used: none compiles, or even loads, that is
+not needed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pivotal._types import AnyArray, CodeArray, FloatArray
+from pivotal.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.quadrature import quadrature
+from pivotal.semivalues import Semivalue
+
+__all__ = ["Block", "Solver", "make_solver"]
+
+
+class Block(NamedTuple):
+    """Some queries with the first n of their neighbours, nearest first."""
+
+    labels: AnyArray
+    """int32 class codes, or float64 responses; shape (n_queries, n)."""
+
+    votes: CodeArray | None
+    """Integer votes of the same shape; None: one each."""
+
+    targets: AnyArray
+    """True label of each query, as class code or response; shape (n_queries,)."""
+
+    def slice(self, queries: slice) -> Block:
+        """Return some of the queries."""
+        votes = None if self.votes is None else self.votes[queries]
+        return Block(self.labels[queries], votes, self.targets[queries])
+
+
+class Solver(ABC):
+    """Computes the values of the neighbours of each query.
+
+    Attributes
+    ----------
+    error : float
+        Bound on the error of integrating over p, in units of the range of the utility.
+    """
+
+    error = 0.0
+
+    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        self.game, self.semivalue, self.k, self.n, self.n_classes = game, semivalue, k, n, n_classes
+
+    @abstractmethod
+    def scratch(self) -> tuple[AnyArray, ...]:
+        """Memory for one thread."""
+
+    @abstractmethod
+    def solve(self, block: Block, scratch: tuple[AnyArray, ...], out: FloatArray) -> None:
+        """Fill `out`, of shape (n_queries, n), with the value of each neighbour."""
+
+
+class _OneVoteEach(Solver):
+    """Closed forms: all they need of the semivalue are the chances `push` and `sizes`."""
+
+    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.push = semivalue.push(k, n)
+        self.sizes = semivalue.sizes(k, n)
+
+    def scratch(self) -> tuple[AnyArray, ...]:
+        return ()
+
+
+class _HardSolver(_OneVoteEach):
+    game: Hard
+
+    def __init__(self, game: Hard, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.absent = not game.sees_only_top_k(n_classes)
+        if self.absent:  # a game of two classes may have any number of players
+            self.sizes = np.array([semivalue.sizes(k, max(1, players)) for players in range(n + 1)])
+        else:
+            self.sizes = self.sizes[np.newaxis]
+
+    def scratch(self) -> tuple[AnyArray, ...]:
+        return (
+            np.full(self.n_classes, -1, dtype=np.int32),
+            np.empty(self.n, dtype=np.int32),
+            np.empty(self.n_classes + 1, dtype=np.int64),
+            np.empty((5, self.n_classes + 1)),
+            np.empty(self.n),
+        )
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.hard import hard_values
+
+        # A lead above the threshold wins: ties win when a lead of 0 is above it.
+        threshold = -1 if self.game.tie == "win" else 0
+        rules = (self.n_classes, self.k, threshold, self.absent, _weight_of_a_class(self.game, self.n_classes))
+        hard_values(block.labels, block.targets, *rules, self.push, self.sizes, *scratch, out)
+
+
+class _PluralitySolver(_OneVoteEach):
+    def scratch(self) -> tuple[AnyArray, ...]:
+        width = min(self.n_classes, self.n) + 2
+        return (
+            np.full(self.n_classes, -1, dtype=np.int32),
+            np.empty(self.n, dtype=np.int32),
+            np.empty(width, dtype=np.int64),
+            np.empty((4, width + 1, self.k)),
+            np.empty((4, width)),
+        )
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.plurality import plurality_values
+
+        plurality_values(block.labels, block.targets, self.k, self.push, self.sizes, *scratch, out)
+
+
+class _SoftSolver(_OneVoteEach):
+    game: Soft
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.averages import soft_values
+
+        empty = self.game.nobody(block.targets, self.n_classes)
+        soft_values(_right(block), empty, self.k, self.game.divide_by == "size", self.push, self.sizes, out)
+
+
+class _RegressionSolver(_OneVoteEach):
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.averages import regression_values
+
+        empty = self.game.nobody(block.targets, self.n_classes)
+        regression_values(_residuals(block), empty, self.k, self.push, self.sizes, out)
+
+
+class _Weighted(Solver):
+    """Tables over the sums of integer votes, for one p at a time."""
+
+    def __init__(
+        self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int, largest_vote: int, tol: float
+    ) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.largest_vote = largest_vote
+        self.rule = quadrature(semivalue, k, n, tol)
+        self.error = self.rule.error
+
+    def scratch(self) -> tuple[AnyArray, ...]:
+        reals, integers = self._scratch_sizes(int(self.rule.ranks.max()))
+        return np.empty(reals), np.empty(integers, dtype=np.int64)
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        out[...] = 0.0
+        for p, weight, ranks in zip(self.rule.nodes, self.rule.weights, self.rule.ranks, strict=True):
+            self._add(block, float(p), float(weight), int(ranks), scratch, out)
+
+    @abstractmethod
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        """Numbers of reals and of integers that one thread needs."""
+
+    @abstractmethod
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        """Add weight times the values at p, among the first `ranks` neighbours, to `out`."""
+
+
+class _WeightedHardSolver(_Weighted):
+    game: Hard
+
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        from pivotal.kernels.weighted import hard_scratch
+
+        return hard_scratch(self.k, self.largest_vote, ranks, self.n_classes)
+
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        from pivotal.kernels.weighted import hard_weighted
+
+        assert block.votes is not None
+        weight *= _weight_of_a_class(self.game, self.n_classes)
+        conventions = (self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes))
+        lists = (block.labels, block.votes, block.targets)
+        hard_weighted(*lists, self.n_classes, self.k, p, weight, ranks, *conventions, *scratch, out)
+
+
+class _WeightedSoftSolver(_Weighted):
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        from pivotal.kernels.moments import soft_scratch
+
+        return soft_scratch(self.k, self.largest_vote, ranks)
+
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        from pivotal.kernels.moments import soft_weighted
+
+        assert block.votes is not None
+        empty = self.game.nobody(block.targets, self.n_classes)
+        soft_weighted(_right(block), block.votes, empty, self.k, p, weight, ranks, *scratch, out)
+
+
+class _WeightedRegressionSolver(_Weighted):
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        from pivotal.kernels.moments import regression_scratch
+
+        return regression_scratch(self.k, self.largest_vote, ranks)
+
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        from pivotal.kernels.moments import regression_weighted
+
+        assert block.votes is not None
+        empty = self.game.nobody(block.targets, self.n_classes)
+        regression_weighted(_residuals(block), block.votes, empty, self.k, p, weight, ranks, *scratch, out)
+
+
+def make_solver(
+    game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int, largest_vote: int | None = None, tol: float = 0.0
+) -> Solver:
+    """Return the solver for lists of n neighbours.
+
+    Parameters
+    ----------
+    game, semivalue : Game, Semivalue
+        What a coalition earns, and how coalitions are drawn.
+    k, n, n_classes : int
+        Number of neighbours that vote, points in the game, classes.
+    largest_vote : int, optional
+        Largest integer vote; None means one vote each.
+    tol : float, default=0.0
+        Error of the integral over p that is good enough.
+    """
+    if largest_vote is None:
+        if isinstance(game, Hard):
+            return _HardSolver(game, semivalue, k, n, n_classes)
+        closed_forms = {Plurality: _PluralitySolver, Soft: _SoftSolver, Regression: _RegressionSolver}
+        return closed_forms[type(game)](game, semivalue, k, n, n_classes)
+    check_votes_allowed(game)
+    tables = {Hard: _WeightedHardSolver, Soft: _WeightedSoftSolver, Regression: _WeightedRegressionSolver}
+    return tables[type(game)](game, semivalue, k, n, n_classes, largest_vote, tol)
+
+
+def check_votes_allowed(game: Game) -> None:
+    """Raise unless the game can be solved with votes that differ."""
+    if isinstance(game, Plurality):
+        raise ValueError(
+            'utility="plurality" takes one vote each; got weighted votes. '
+            'Use weights="uniform", or utility="hard", whose multi-class game has weighted votes.'
+        )
+    if isinstance(game, Soft) and game.divide_by == "k":
+        raise ValueError(
+            'utility="soft-k" takes one vote each, as it divides by k; got weighted votes. '
+            'Use weights="uniform", or utility="soft", which divides by the sum of the votes.'
+        )
+
+
+def _weight_of_a_class(game: Hard, n_classes: int) -> float:
+    return 1.0 if game.scale == "sum" else 1.0 / max(1, n_classes - 1)
+
+
+def _right(block: Block) -> AnyArray:
+    right: AnyArray = block.labels == block.targets[:, np.newaxis]
+    return right
+
+
+def _residuals(block: Block) -> FloatArray:
+    residuals: FloatArray = block.labels - block.targets[:, np.newaxis]
+    return residuals

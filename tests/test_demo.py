@@ -1,0 +1,114 @@
+"""The demo on real data: what it says is what it found, and what it wrote."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from pivotal.demo import _flip_labels, run_demo
+from pivotal.results import Values
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    lines = []
+    result = run_demo(tmp_path_factory.mktemp("demo") / "new" / "out", echo=lines.append)
+    return result, "\n".join(lines)
+
+
+def test_demo_finds_nearly_all_flipped_labels(demo):
+    result, _ = demo
+    assert len(result.flipped) == 90
+    assert result.found >= 0.85 * 90
+    assert result.found <= result.found_in_twice <= 90
+    assert result.found_in_twice >= 0.95 * 90
+
+
+def test_demo_counts_what_it_says_it_counts(demo):
+    result, _ = demo
+    truth = load_digits().target
+    assert np.array_equal(result.true, truth)
+    assert np.array_equal(np.flatnonzero(result.given != truth), result.flipped)
+    worst = np.argsort(result.values.values, kind="stable")
+    assert result.found == len(set(worst[:90]) & set(result.flipped))
+    assert result.found_in_twice == len(set(worst[:180]) & set(result.flipped))
+
+
+def test_demo_reports_in_words(demo):
+    result, report = demo
+    assert "1797 handwritten digits; 90 labels flipped" in report
+    assert f"Among the  90 least valuable points: {result.found} of the 90 flipped labels" in report
+    assert f"Among the 180 least valuable points: {result.found_in_twice} of the 90 flipped labels" in report
+    assert f"No value is off by more than {result.values.error_bound:.1e}." in report
+    assert report.splitlines()[-1] == "Written: " + ", ".join(str(file) for file in result.files)
+    worst, best = result.values.rank()[[-1, 0]]
+    for title, index in (("Least valuable:", worst), ("Most valuable:", best)):
+        row = report.split(title)[1].splitlines()[1].split()
+        assert [int(cell) for cell in row[:3]] == [index, result.given[index], result.true[index]]
+        assert float(row[3]) == pytest.approx(result.values.values[index], rel=0.01)
+
+
+def test_demo_writes_values_and_a_picture(demo):
+    result, _ = demo
+    assert [file.name for file in result.files] == ["values.parquet", "values.png"]
+    assert Values.load(result.files[0]).equals(result.values)
+    picture = result.files[1].read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert int.from_bytes(picture[16:20]) == 1200  # width in the header
+    assert sorted(file.name for file in result.files[0].parent.iterdir()) == ["values.parquet", "values.png"]
+
+
+def test_demo_without_matplotlib_does_everything_else(tmp_path):
+    code = "import sys; sys.modules['matplotlib'] = None; from pivotal.demo import run_demo; run_demo(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=600, check=True
+    )
+    assert (
+        'No picture: plots need matplotlib; install it with pip install "pivotal[plots]".' in done.stdout.splitlines()
+    )
+    assert done.stdout.splitlines()[-1] == f"Written: {tmp_path / 'values.parquet'}"
+    assert [file.name for file in tmp_path.iterdir()] == ["values.parquet"]
+
+
+@pytest.mark.parametrize(("noise", "count"), [(0.05, 5), (0.5, 50), (1e-9, 1)])
+def test_flips_change_exactly_the_named_labels(noise, count):
+    labels = np.repeat(["a", "b", "c", "d"], 25)
+    given, flipped = _flip_labels(labels, noise, np.random.default_rng(0))
+    assert len(flipped) == count
+    assert np.flatnonzero(given != labels).tolist() == flipped.tolist()
+    assert set(given) <= set(labels)
+    again, _ = _flip_labels(labels, noise, np.random.default_rng(0))
+    assert np.array_equal(given, again)
+
+
+def test_flips_reach_every_other_class():
+    labels = np.zeros(300, dtype=int)
+    labels[-3:] = [1, 2, 3]
+    given, flipped = _flip_labels(labels, 0.5, np.random.default_rng(1))
+    assert set(given[np.setdiff1d(flipped, [297, 298, 299])]) == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": 0.0}, r"noise must be more than 0 and at most 0.5; got noise=0.0"),
+        ({"noise": 0.51}, r"noise must be more than 0 and at most 0.5; got noise=0.51"),
+        ({"noise": float("nan")}, r"noise must be more than 0 and at most 0.5; got noise=nan"),
+        ({"seed": -1}, r"seed must be a whole number of at least 0; got seed=-1"),
+        ({"k": 0}, r"k must be a whole number of at least 1; got k=0"),
+    ],
+)
+def test_demo_refuses_bad_options_before_writing(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        run_demo(tmp_path / "out", **options)
+    assert not any(tmp_path.iterdir())
+
+
+def test_demo_refuses_a_file_as_directory(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"cannot create the directory .*file: File exists; choose another"):
+        run_demo(tmp_path / "file")

@@ -1,0 +1,96 @@
+"""Plots show the numbers of the result, on axes that belong to nobody else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from pivotal.plots import plot_histogram, plot_values
+from pivotal.results import Values
+
+
+@pytest.fixture
+def values():
+    return Values([0.25, -0.5, 0.75, 0.0, -0.5], n_queries=4, full_utility=0.9, empty_utility=0.0)
+
+
+def test_curve_shows_the_values_in_order_over_a_zero_line(values):
+    ax = plot_values(values)
+    zero, curve = ax.lines
+    assert list(zero.get_ydata()) == [0.0, 0.0]
+    assert curve.get_xdata().tolist() == [1, 2, 3, 4, 5]
+    assert curve.get_ydata().tolist() == [0.75, 0.25, 0.0, -0.5, -0.5]
+    assert ax.get_legend() is None
+    assert ax.get_ylabel() == "value"
+
+
+@pytest.mark.parametrize("highlight", [[4, 0], np.array([True, False, False, False, True]), [0, 4, 4]])
+def test_curve_marks_points_at_their_rank(values, highlight):
+    ax = plot_values(values, highlight=highlight, highlight_label="flipped", label="all")
+    (dots,) = ax.collections
+    assert np.asarray(dots.get_offsets()).tolist() == [[2.0, 0.25], [5.0, -0.5]]
+    assert sorted(text.get_text() for text in ax.get_legend().get_texts()) == ["all", "flipped"]
+
+
+@pytest.mark.parametrize("highlight", [[], None, np.zeros(5, dtype=bool)])
+def test_nothing_to_mark_draws_no_marks(values, highlight):
+    assert not plot_values(values, highlight=highlight).collections
+
+
+def test_histogram_counts_every_point_once(values):
+    ax = plot_histogram(values, bins=5)
+    heights = [bar.get_height() for bar in ax.patches]
+    expected, edges = np.histogram(values.values, 5)
+    assert heights == expected.tolist()
+    assert [bar.get_x() for bar in ax.patches] == pytest.approx(edges[:-1])
+
+
+def test_histogram_counts_highlighted_points_in_the_same_bins(values):
+    ax = plot_histogram(values, bins=5, highlight=[1, 2], highlight_label="flipped")
+    everyone, marked = (np.array([bar.get_height() for bar in bars]) for bars in ax.containers)
+    assert everyone.sum() == 5
+    assert marked.tolist() == [1, 0, 0, 0, 1]
+    assert "flipped" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("plot", [plot_values, plot_histogram])
+def test_plots_draw_where_they_are_told(values, plot):
+    ax = Figure().subplots()
+    assert plot(values, ax) is ax
+
+
+@pytest.mark.parametrize("plot", [plot_values, plot_histogram])
+@pytest.mark.parametrize(
+    ("highlight", "message"),
+    [
+        ([5], r"highlight must hold training indices from 0 to 4; got 5"),
+        ([-1, 2], r"highlight must hold training indices from 0 to 4; got -1"),
+        ([True, False], r"highlight as a mask must have shape \(5,\); got shape \(2,\)"),
+        ([[1, 2]], r"highlight must be training indices or a boolean mask, one-dimensional; got shape \(1, 2\)"),
+        ([0.5], r"highlight must be training indices or a boolean mask, .* dtype float64"),
+    ],
+)
+def test_highlight_must_name_training_points(values, plot, highlight, message):
+    with pytest.raises(ValueError, match=message):
+        plot(values, highlight=highlight)
+
+
+def test_plots_leave_no_global_state_and_need_no_display(tmp_path):
+    code = (
+        "import sys; from pivotal.plots import plot_values; from pivotal.results import Values;"
+        "ax = plot_values(Values([1.0, 2.0], n_queries=1, full_utility=1.0, empty_utility=0.0));"
+        "ax.figure.savefig(sys.argv[1]); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "plot.png")], check=True, timeout=120)
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_message_names_the_extra():
+    code = "import sys; sys.modules['matplotlib'] = None; import pivotal.plots"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert 'ImportError: plots need matplotlib; install it with pip install "pivotal[plots]"' in done.stderr
