@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import os
 import secrets
@@ -20,7 +20,7 @@ _KEY: Final = b"pivotal.values"  # the entry of the file's schema metadata that 
 _FORMAT: Final = 1
 
 _ARROW_UNITS: Final = ("D", "s", "ms", "us", "ns")
-_OBJECT_TYPES: Final = (str, bool, int, float, bytes, datetime.datetime, datetime.date, pd.Timestamp)
+_OBJECT_TYPES: Final = (str, bool, int, float, bytes, dt.datetime, dt.date, pd.Timestamp)
 
 
 def encode_ids(ids: AnyArray) -> tuple[pa.Array, str]:
@@ -49,6 +49,8 @@ def encode_ids(ids: AnyArray) -> tuple[pa.Array, str]:
             column, tag = _from_objects(ids)
         elif ids.dtype.kind in "Mm" and np.datetime_data(ids.dtype) not in [(unit, 1) for unit in _ARROW_UNITS]:
             column = ids.astype(f"{ids.dtype.kind}8[s]")  # Arrow has no hours, months or years
+        elif ids.dtype.str[1:] == "f2":
+            column = ids.astype(np.float32)  # older Arrow has no Parquet type for halves
         elif ids.dtype.kind in "SU":
             column = ids.tolist()  # Arrow would cut NumPy's own strings at a zero byte
         elif ids.dtype.kind == "T":
@@ -68,7 +70,7 @@ def _from_objects(ids: AnyArray) -> tuple[Any, str]:
         raise TypeError(f"ids must all be of one type to be saved; got {names}. Turn them into strings first.")
     if kinds and kinds[0] not in _OBJECT_TYPES:
         raise TypeError(f"ids of type {kinds[0].__name__} cannot be saved; turn them into strings first.")
-    if kinds and kinds[0] is pd.Timestamp:  # Arrow reads these as datetime.datetime and drops the nanoseconds
+    if kinds and kinds[0] is pd.Timestamp:  # Arrow reads these as datetime and drops the nanoseconds
         return pd.DatetimeIndex(items), "timestamps"
     return items, "object"
 

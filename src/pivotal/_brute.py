@@ -148,6 +148,7 @@ class DenseEuclidean:
         scratch = make_scratch(_room(depth))
         tile = np.zeros((queries.shape[0], _TILE_POINTS), np.float32)
         extra = np.empty_like(tile)
+        marks = np.empty(_TILE_POINTS // STRIDE, np.bool_)
         for first in range(0, n_train, _TILE_POINTS):
             points = self._points[first : first + _TILE_POINTS]
             self._multiply(factor, points, tile[:, : len(points)], extra[:, : len(points)])
@@ -163,6 +164,7 @@ class DenseEuclidean:
                 self._growth,
                 self._scale**2,
                 lists,
+                marks,
                 scratch,
             )
         rank_shortlists(self._X, queries, self._squared, lists, scratch, indices, distances)

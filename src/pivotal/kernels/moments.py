@@ -23,20 +23,31 @@ for equal votes one number.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels._tables import (
-    blend,
-    choose_stride,
-    count_slots,
-    mix,
-    mix_constant,
-    settle,
-    total,
-)
+from pivotal.kernels._tables import blend, choose_stride, count_slots, mix, mix_constant, settle, total
+
+__all__ = ["regression_scratch", "regression_weighted", "soft_scratch", "soft_weighted"]
+
+
+class Rows(NamedTuple):
+    """Which sums each row of a table covers, and where."""
+
+    k: int
+    """Number of rows; row t is for t places left. Row 0 lies in a table of its own."""
+
+    degree: int
+    """Highest moment. A table holds all rows of moment 0, then all rows of moment 1, ..."""
+
+    origin: IndexArray
+    """Place of j = 0 in each of the rows 0 to k."""
+
+    band: IndexArray
+    """Smallest and largest offset of the i nearest votes, of shape (n + 1, 2)."""
 
 
 def soft_scratch(k: int, largest: int, ranks: int) -> tuple[int, int]:
@@ -66,8 +77,9 @@ def regression_scratch(k: int, largest: int, ranks: int) -> tuple[int, int]:
 
 
 def _scratch(k: int, largest: int, ranks: int, degree: int) -> tuple[int, int]:
-    beside = ranks + fixed_size(min(k, ranks), largest, degree)
-    table = (degree + 1) * table_size(min(k, ranks), largest)
+    k = min(k, ranks)
+    table = (degree + 1) * table_size(k, largest)
+    beside = ranks + (degree + 2) * (k * largest + 1) + 2 * table
     return beside + count_slots(table, ranks) * table, k + 1 + 5 * (ranks + 2)
 
 
@@ -169,168 +181,149 @@ def play(
         return
     k = min(k, n)
     offset = integers[:n]
-    lowest = integers[n : 2 * n + 1]
-    highest = integers[2 * n + 1 : 3 * n + 2]
-    origin = integers[3 * n + 2 : 3 * n + k + 3]
-    slots_at = 3 * n + k + 3
-    least, grain = place_votes(votes, offset, lowest, highest)
-    spread = highest[n]
-    plane = table_size(k, spread)
-    wide = k * spread + 1
-    fixed = fixed_size(k, spread, degree)
-    table = (degree + 1) * plane
-    slots = min(n + 2, (reals.shape[0] - fixed) // table)
-    slot = integers[slots_at : slots_at + slots]
-    position = integers[slots_at + slots : slots_at + 2 * slots]
-    for i in range(slots):
-        slot[i] = i
-
-    # Row 0, where no place is left, has its own table: it is the same at all ranks.
-    full = reals[: (degree + 1) * wide]
-    terms = reals[(degree + 1) * wide : (degree + 2) * wide]
-    forward = reals[fixed - 2 * table : fixed - table]
-    following = reals[fixed - table : fixed]
-    tables = reals[fixed : fixed + slots * table].reshape((slots, table))
-    pay(full, 0, wide, wide, k * least, grain, degree, empty)
+    origin = integers[n : n + k + 1]
+    band = integers[n + k + 1 : 3 * n + k + 3].reshape((n + 1, 2))
+    rows = Rows(k, degree, origin, band)
+    least, grain = place_votes(votes, offset, band)
+    spread = band[n, 1]
     origin[0] = 0
     start = 0
     for t in range(1, k + 1):
         origin[t] = start
-        width = (k - t) * spread + 1
-        pay(tables[0], start, width, plane, (k - t) * least, grain, degree, empty)
-        start += width
-    forward[:] = 0.0
-    following[:] = 0.0
-    forward[origin[k]] = 1.0  # nobody is nearer than the nearest
+        start += (k - t) * spread + 1
 
-    position[0] = n
-    top = 0
-    for i in range(n):
-        base = position[top]
-        stride = choose_stride(base - i - 1, slots - 1 - top)
-        while position[top] > i + 1:
-            step = position[top] - 1
-            old = tables[slot[top]]
-            new = tables[slot[top + 1]]
-            look_back(full, old, new, offset[step], marks[step], p, degree, origin, k, lowest, highest, step)
-            top = settle(slot, position, top, base, i + 1, stride)
-        backward = tables[slot[top]]
-        value = merge(forward, full, backward, offset[i], marks[i], degree, origin, k, lowest, highest, i, terms)
-        out[i] += weight * value
-        look_ahead(forward, following, offset[i], marks[i], p, degree, origin, k, lowest, highest, i)
-        forward, following = following, forward
-        top -= 1
+    wide = k * spread + 1
+    full = reals[: (degree + 1) * wide]
+    terms = reals[(degree + 1) * wide : (degree + 2) * wide]
+    room = reals[(degree + 2) * wide :]
+    size = (degree + 1) * table_size(k, spread)
+    slots = min(n + 2, room.shape[0] // size - 2)
+    tables = room[: (slots + 2) * size].reshape((slots + 2, size))
+    pay(full, 0, wide, k * least, grain, degree, empty)
+    for t in range(1, k + 1):
+        pay(tables[0], origin[t], (k - t) * spread + 1, (k - t) * least, grain, degree, empty)
+    walk(marks, offset, p, weight, rows, full, tables, terms, integers[3 * n + k + 3 :], out)
 
 
 @kernel
 def table_size(k: int, spread: int) -> int:
     """Return the number of entries of rows 1 to k for one moment."""
-    return spread * (k * (k - 1) // 2) + k
+    return k * (k - 1) // 2 * spread + k
 
 
 @kernel
-def fixed_size(k: int, spread: int, degree: int) -> int:
-    """Return the number of reals needed beside the backward tables: row 0, terms of one value, two forward tables."""
-    return (degree + 2) * (k * spread + 1) + 2 * (degree + 1) * table_size(k, spread)
-
-
-@kernel
-def place_votes(votes: CodeArray, offset: IndexArray, lowest: IndexArray, highest: IndexArray) -> tuple[int, int]:
-    """Write votes as least + grain·offset; return least and grain.
-
-    lowest[i] and highest[i] become the smallest and the largest offset of the i nearest ranks.
-    """
+def place_votes(votes: CodeArray, offset: IndexArray, band: IndexArray) -> tuple[int, int]:
+    """Write votes as least + grain·offset, and fill the band of offsets; return least and grain."""
     n = offset.shape[0]
-    least = int(votes[0])
-    for i in range(n):
-        least = min(least, int(votes[i]))
+    least = votes[:n].min()
     grain = 0
     for i in range(n):
         offset[i] = votes[i] - least
         if grain != 1:
             grain = math.gcd(grain, offset[i])
     grain = max(grain, 1)
-    lowest[0] = 0
-    highest[0] = 0
     for i in range(n):
         offset[i] //= grain
-        lowest[i + 1] = offset[i] if i == 0 else min(lowest[i], offset[i])
-        highest[i + 1] = offset[i] if i == 0 else max(highest[i], offset[i])
+    band[0] = offset[0]  # of nobody: never read but as a factor of zero
+    for i in range(n):
+        band[i + 1, 0] = min(band[i, 0], offset[i])
+        band[i + 1, 1] = max(band[i, 1], offset[i])
     return least, grain
 
 
 @kernel
-def pay(table: FloatArray, start: int, width: int, plane: int, least: int, grain: int, degree: int, empty: float) -> None:
-    """Fill a row with the payoff when nobody else joins: V_0 = 1/u^degree, and the mark sum of nobody is zero."""
+def pay(table: FloatArray, start: int, width: int, least: int, grain: int, degree: int, empty: float) -> None:
+    """Fill a row with what is earned if nobody else joins, who would have no marks: V_0 = 1/u^degree, others zero."""
+    plane = table.shape[0] // (degree + 1)
     for j in range(width):
         u = float(least + grain * j)
         for m in range(1, degree + 1):
-            table[start + m * plane + j] = 0.0
+            table[m * plane + start + j] = 0.0
         if u == 0.0:
             table[start + j] = 0.0
-            table[start + degree * plane + j] = empty
+            table[degree * plane + start + j] = empty
         else:
-            table[start + j] = 1.0 / u if degree == 1 else 1.0 / (u * u)
+            table[start + j] = 1.0 / u**degree
+
+
+@kernel
+def walk(
+    marks: FloatArray,
+    offset: IndexArray,
+    p: float,
+    weight: float,
+    rows: Rows,
+    full: FloatArray,
+    tables: FloatArray,
+    terms: FloatArray,
+    integers: IndexArray,
+    out: FloatArray,
+) -> None:
+    """Go through the ranks, nearest first, with a forward table in hand and a stack of backward tables ahead.
+
+    `full` is row 0 of all backward tables, when no place is left; tables[0] is the table behind the last rank.
+    """
+    n = offset.shape[0]
+    slots = tables.shape[0] - 2
+    forward = tables[slots]
+    following = tables[slots + 1]
+    forward[:] = 0.0
+    following[:] = 0.0
+    forward[rows.origin[rows.k]] = 1.0  # nobody is nearer than the nearest
+
+    slot = integers[:slots]
+    position = integers[slots : 2 * slots]
+    for i in range(slots):
+        slot[i] = i
+    position[0] = n
+    top = 0
+    for i in range(n):
+        base = position[top]
+        stride = choose_stride(base - i - 1, slots - 1 - top)
+        while position[top] > i + 1:
+            rank = position[top] - 1
+            look_back(full, tables[slot[top]], tables[slot[top + 1]], offset[rank], marks[rank], p, rows, rank)
+            top = settle(slot, position, top, base, i + 1, stride)
+        out[i] += weight * merge(forward, full, tables[slot[top]], offset[i], marks[i], rows, i, terms)
+        look_ahead(forward, following, offset[i], marks[i], p, rows, i)
+        forward, following = following, forward
+        top -= 1
 
 
 @kernel
 def look_back(
-    full: FloatArray,
-    old: FloatArray,
-    new: FloatArray,
-    offset: int,
-    mark: float,
-    p: float,
-    degree: int,
-    origin: IndexArray,
-    k: int,
-    lowest: IndexArray,
-    highest: IndexArray,
-    i: int,
+    full: FloatArray, old: FloatArray, new: FloatArray, offset: int, mark: float, p: float, rows: Rows, i: int
 ) -> None:
-    """Build the backward table of rank i from that of rank i + 1; rows below k - i are not wanted."""
-    plane = old.shape[0] // (degree + 1)
-    for t in range(max(1, k - i), k + 1):
-        low = (k - t) * lowest[i]
-        size = (k - t) * highest[i] + 1 - low
-        joins = origin[t - 1] + low + offset
-        stays = origin[t] + low
-        if t == 1:
-            mix_moments(p, mark, degree, full, joins, full.shape[0] // (degree + 1), old, stays, plane, new, size)
-        else:
-            mix_moments(p, mark, degree, old, joins, plane, old, stays, plane, new, size)
+    """Build the backward table of rank i from that of rank i + 1.
+
+    Row t is for k - t nearer points that joined. There are only i, so rows below k - i are left out.
+    """
+    for t in range(max(1, rows.k - i), rows.k + 1):
+        low = (rows.k - t) * rows.band[i, 0]
+        size = (rows.k - t) * rows.band[i, 1] + 1 - low
+        joins = rows.origin[t - 1] + low + offset
+        stays = rows.origin[t] + low
+        mix_moments(p, mark, rows.degree, full if t == 1 else old, joins, old, stays, new, size)
 
 
 @kernel
-def look_ahead(
-    old: FloatArray,
-    new: FloatArray,
-    offset: int,
-    mark: float,
-    p: float,
-    degree: int,
-    origin: IndexArray,
-    k: int,
-    lowest: IndexArray,
-    highest: IndexArray,
-    i: int,
-) -> None:
-    """Build the forward table of rank i + 1 from that of rank i; more than i + 1 cannot have joined."""
-    plane = old.shape[0] // (degree + 1)
-    for t in range(max(1, k - i - 1), k + 1):
-        s = k - t
-        low = s * lowest[i + 1]
-        high = s * highest[i + 1] + 1
-        # With s of them at rank i + 1, and i among them, the others were s - 1 at rank i.
-        inside = (s - 1) * lowest[i] + offset if s > 0 else high
-        right = (s - 1) * highest[i] + offset + 1 if s > 0 else high
-        stays = origin[t]
-        for m in range(degree + 1):
-            mix_constant(p, 0.0, old, m * plane + stays + low, new, inside - low)
-            mix_constant(p, 0.0, old, m * plane + stays + right, new, high - right)
+def look_ahead(old: FloatArray, new: FloatArray, offset: int, mark: float, p: float, rows: Rows, i: int) -> None:
+    """Build the forward table of rank i + 1 from that of rank i."""
+    plane = old.shape[0] // (rows.degree + 1)
+    for t in range(max(1, rows.k - i - 1), rows.k + 1):
+        s = rows.k - t
+        low = s * rows.band[i + 1, 0]
+        high = s * rows.band[i + 1, 1]
+        # If i is one of the s, the others are s - 1 of the points before it.
+        inside = (s - 1) * rows.band[i, 0] + offset if s > 0 else high + 1
+        beyond = (s - 1) * rows.band[i, 1] + offset + 1 if s > 0 else high + 1
+        zero = rows.origin[t]
+        for m in range(rows.degree + 1):
+            mix_constant(p, 0.0, old, m * plane + zero + low, new, inside - low)
+            mix_constant(p, 0.0, old, m * plane + zero + beyond, new, high + 1 - beyond)
         if s > 0:
-            joins = origin[t + 1] - offset + inside
-            mix_moments(p, mark, degree, old, joins, plane, old, stays + inside, plane, new, right - inside)
+            joins = rows.origin[t + 1] + inside - offset
+            mix_moments(p, mark, rows.degree, old, joins, old, zero + inside, new, beyond - inside)
 
 
 @kernel
@@ -340,28 +333,20 @@ def merge(
     backward: FloatArray,
     offset: int,
     mark: float,
-    degree: int,
-    origin: IndexArray,
-    k: int,
-    lowest: IndexArray,
-    highest: IndexArray,
+    rows: Rows,
     i: int,
     terms: FloatArray,
 ) -> float:
     """Return the value of rank i from the forward table of rank i and the backward table of rank i + 1."""
-    plane = backward.shape[0] // (degree + 1)
-    terms = terms[: min(k - 1, i) * (highest[i] - lowest[i]) + 1]
+    # Only the total counts, so all rows are added up from the same place. The lowest is the widest.
+    terms = terms[: min(rows.k - 1, i) * (rows.band[i, 1] - rows.band[i, 0]) + 1]
     terms[:] = 0.0
-    for t in range(max(1, k - i), k + 1):
-        low = (k - t) * lowest[i]
-        size = (k - t) * highest[i] + 1 - low
-        joins = origin[t - 1] + low + offset
-        stays = origin[t] + low
-        if t == 1:
-            wide = full.shape[0] // (degree + 1)
-            add_gains(forward, mark, degree, full, joins, wide, backward, stays, plane, terms, size)
-        else:
-            add_gains(forward, mark, degree, backward, joins, plane, backward, stays, plane, terms, size)
+    for t in range(max(1, rows.k - i), rows.k + 1):
+        low = (rows.k - t) * rows.band[i, 0]
+        size = (rows.k - t) * rows.band[i, 1] + 1 - low
+        joins = rows.origin[t - 1] + low + offset
+        stays = rows.origin[t] + low
+        add_gains(forward, mark, rows.degree, full if t == 1 else backward, joins, backward, stays, terms, size)
     return total(terms)
 
 
@@ -372,28 +357,26 @@ def mix_moments(
     degree: int,
     other: FloatArray,
     joins: int,
-    other_plane: int,
     old: FloatArray,
     stays: int,
-    plane: int,
     new: FloatArray,
     size: int,
 ) -> None:
-    """Mix a row with another whose points are joined by one of mark `mark`; moment m lies m planes further on."""
+    """Do what `mix` does for all moments, where a point of mark `mark` joins those of the other row."""
     mix(p, other, joins, old, stays, new, size)
-    if size <= 0:
-        return
-    a = np.uintp(joins)
+    other_plane = other.shape[0] // (degree + 1)
+    plane = old.shape[0] // (degree + 1)
+    a0 = np.uintp(joins)
     a1 = np.uintp(joins + other_plane)
     b1 = np.uintp(stays + plane)
     for j in range(np.uintp(size)):
-        new[b1 + j] = blend(p, other[a1 + j] + mark * other[a + j], old[b1 + j])
+        new[b1 + j] = blend(p, other[a1 + j] + mark * other[a0 + j], old[b1 + j])
     if degree == 1:
         return
     a2 = np.uintp(joins + 2 * other_plane)
     b2 = np.uintp(stays + 2 * plane)
     for j in range(np.uintp(size)):
-        joined = other[a2 + j] + mark * (2.0 * other[a1 + j] + mark * other[a + j])
+        joined = other[a2 + j] + mark * (2.0 * other[a1 + j] + mark * other[a0 + j])
         new[b2 + j] = blend(p, joined, old[b2 + j])
 
 
@@ -404,14 +387,14 @@ def add_gains(
     degree: int,
     other: FloatArray,
     joins: int,
-    other_plane: int,
     backward: FloatArray,
     stays: int,
-    plane: int,
     terms: FloatArray,
     size: int,
 ) -> None:
-    """Add what a point of mark `mark` changes in one row to `terms`; arguments as for `mix_moments`."""
+    """Add what a point of mark `mark` changes in one row to `terms`."""
+    other_plane = other.shape[0] // (degree + 1)
+    plane = backward.shape[0] // (degree + 1)
     a0 = np.uintp(joins)
     a1 = np.uintp(joins + other_plane)
     b0 = np.uintp(stays)

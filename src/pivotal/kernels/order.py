@@ -49,29 +49,34 @@ def make_scratch(room: int) -> Scratch:
 
 
 @kernel
-def nth_smallest(values: AnyArray, count: int, rank: int) -> float:
-    """Value of this rank, from 0, among the first `count` values, which are rearranged (Hoare's selection)."""
-    low, high = 0, count - 1
-    while low < high:
-        one, two, three = values[low], values[(low + high) // 2], values[high]
+def partition(values: FloatArray, start: int, stop: int, pivot: float, equal: bool) -> int:
+    """Move what is below the pivot, or equal to it if `equal`, to the front of values[start:stop]; return its end.
+
+    Every value is swapped, needed or not: there is no branch for the processor to guess wrong.
+    """
+    middle = start
+    for c in range(start, stop):
+        value = values[c]
+        values[c] = values[middle]
+        values[middle] = value
+        middle += value <= pivot if equal else value < pivot
+    return middle
+
+
+@kernel
+def nth_smallest(values: FloatArray, count: int, rank: int) -> float:
+    """Value of this rank, from 0, among the first `count` values, which are rearranged."""
+    low, high = 0, count
+    while True:
+        one, two, three = values[low], values[(low + high) // 2], values[high - 1]
         pivot = max(min(one, two), min(max(one, two), three))
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
-        else:
-            return float(values[rank])
-    return float(values[rank])
+        middle = partition(values, low, high, pivot, False)
+        if rank < middle:
+            high = middle
+            continue
+        low = partition(values, middle, high, pivot, True)
+        if rank < low:
+            return pivot
 
 
 @kernel

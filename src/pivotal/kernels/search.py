@@ -149,6 +149,23 @@ def thin_out(
 
 
 @kernel
+def mark_strides(
+    products: npt.NDArray[np.float32], norms: npt.NDArray[np.float32], cut: float, marks: npt.NDArray[np.bool_]
+) -> None:
+    """Mark the strides of a row of scores, products + norms, that hold a score of at most `cut`.
+
+    Most hold none. Kept apart from what to do about the others, this loop compiles into vector code.
+    """
+    for b in range(norms.shape[0] // STRIDE):
+        start = b * STRIDE
+        left, right = products[start : start + STRIDE], norms[start : start + STRIDE]
+        found = False
+        for t in range(STRIDE):
+            found |= left[t] + right[t] <= cut
+        marks[b] = found
+
+
+@kernel
 def scan_tile(
     tile: npt.NDArray[np.float32],
     norms: npt.NDArray[np.float32],
@@ -160,6 +177,7 @@ def scan_tile(
     growth: float,
     unit: float,
     lists: Shortlists,
+    marks: npt.NDArray[np.bool_],
     scratch: Scratch,
 ) -> None:
     """Add to the shortlists those points of a tile that may be among the nearest.
@@ -186,32 +204,30 @@ def scan_tile(
         Squared distance in units of the scores, over squared distance.
     lists : Shortlists
         Updated in place.
+    marks : bool array of shape (>= width / STRIDE,)
+        Scratch.
     scratch : Scratch
         With as much room as the shortlists.
     """
     room = lists.scores.shape[1]
     for i in range(queries.shape[0]):
+        scores, indices = lists.scores[i], lists.indices[i]
         cut = lists.cuts[i]
-        for start in range(0, norms.shape[0], STRIDE):
-            products = tile[i, start : start + STRIDE]
-            squares = norms[start : start + STRIDE]
-            found = False
-            for t in range(STRIDE):
-                found |= products[t] + squares[t] <= cut
-            if not found:
+        mark_strides(tile[i], norms, cut, marks)
+        for b in range(norms.shape[0] // STRIDE):
+            if not marks[b]:
                 continue
-            for t in range(STRIDE):
-                score = products[t] + squares[t]
-                if score <= cut:
-                    if lists.counts[i] == room:
-                        thin_out(X, queries[i], i, depth, squared, growth, unit, lists, scratch)
-                        cut = lists.cuts[i]
-                        if score > cut:
-                            continue
-                    count = lists.counts[i]
-                    lists.scores[i, count] = score
-                    lists.indices[i, count] = first + start + t
-                    lists.counts[i] = count + 1
+            if lists.counts[i] + STRIDE > room:
+                thin_out(X, queries[i], i, depth, squared, growth, unit, lists, scratch)
+                cut = lists.cuts[i]
+            # Everything is written, and what is no candidate is written over: no branch to guess wrong.
+            count = lists.counts[i]
+            for t in range(b * STRIDE, (b + 1) * STRIDE):
+                score = tile[i, t] + norms[t]
+                scores[count] = score
+                indices[count] = first + t
+                count += score <= cut
+            lists.counts[i] = count
 
 
 @kernel
