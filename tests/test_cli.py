@@ -50,6 +50,14 @@ def test_help_names_the_commands():
     assert run().stdout == done.stdout
 
 
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from pivotal.cli import main; main(['demo', '--help']);"
+        "assert not {'numpy', 'pandas', 'sklearn', 'matplotlib', 'pivotal.demo'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=120)
+
+
 def test_help_of_a_command_names_its_options(capsys):
     assert main(["demo", "--help"]) == 0
     text = capsys.readouterr().out

@@ -14,7 +14,7 @@ import pytest
 import reference
 from numpy.testing import assert_allclose
 
-from pivotal.conventions import Convention, conventions
+from pivotal._conventions import Convention, conventions
 from pivotal.games import Game, Hard, Plurality, Soft, as_game
 from pivotal.semivalues import as_semivalue
 from pivotal.valuation import value, value_from_neighbors

@@ -276,7 +276,7 @@ def test_games_are_values() -> None:
 
 
 def test_unknown_names_list_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"names no game; got 'hrad'\. Use one of hard, plurality, soft, soft-k, regr"):
+    with pytest.raises(ValueError, match=r"must name a game; got 'hrad'\. Use one of hard, plurality, soft, soft-k, regr"):
         as_game("hrad")
     with pytest.raises(ValueError, match=r"a convention \(zhang2026, jia2019, .*\), or an object such as Hard\(\)"):
         as_game("hrad")

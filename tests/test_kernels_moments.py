@@ -206,7 +206,7 @@ def test_equal_marks_of_long_lists_earn_alike() -> None:
     n, p = 3000, 0.001
     votes = np.random.default_rng(6).integers(1, 9, n)
     values = run(1, np.ones(n), votes, 0.25, 4, [(p, 1.0)])[0]
-    assert_allclose(values, 0.75 * np.exp((n - 1) * np.log1p(-p)), rtol=0, atol=1e-15)
+    assert_allclose(values, 0.75 * np.exp((n - 1) * np.log1p(-p)), rtol=0, atol=1e-14)
 
 
 # ---- memory

@@ -418,8 +418,23 @@ def test_files_give_back_what_was_saved(tmp_path_factory, values):
         np.array(["a", "", "ccc"], dtype=np.dtypes.StringDType()),
         np.array(["2020-01-01", "NaT", "2020-01-03"], dtype="M8[D]"),
         np.array([np.int64(1), np.int64(2), None], dtype=object),
+        np.array(["2020-01-01T05", "2020-01-01T06", "2020-01-01T07"], dtype="M8[h]"),
+        np.array([0.5, 1.5, np.inf], dtype=np.float16),
+        np.array([b"a\0b", b"", b"c"]),
     ],
-    ids=["zoned", "nanoseconds", "hours", "index", "categorical", "StringDType", "NaT", "numpy scalars"],
+    ids=[
+        "zoned",
+        "nanoseconds",
+        "hours",
+        "index",
+        "categorical",
+        "StringDType",
+        "NaT",
+        "scalars",
+        "numpy hours",
+        "half",
+        "zero byte",
+    ],
 )
 def test_files_give_back_ids_of_pandas_and_numpy(tmp_path, ids):
     values = make(ids=ids)

@@ -178,7 +178,7 @@ def test_fifteen_points_take_seconds() -> None:
         ({"votes": [1, -1]}, r"votes must be non-negative integers; got \[1, -1\]\. Round them first\."),
         ({"votes": [0.5, 1.0]}, r"votes must be non-negative integers; got \[0\.5, 1\.0\]"),
         ({"values": [0.0]}, r"values must have one entry per label, shape \(2,\); got shape \(1,\)"),
-        ({"utility": "hrad"}, r"utility names no game; got 'hrad'"),
+        ({"utility": "hrad"}, r"utility must name a game; got 'hrad'"),
         ({"semivalue": "shaply"}, r"semivalue must be one of"),
         ({"utility": "soft-k", "votes": [1, 2]}, r"every vote must be 1; got a vote of 2"),
     ],

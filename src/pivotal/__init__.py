@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pivotal import paper
     from pivotal._version import __version__
-    from pivotal.conventions import Convention, conventions
+    from pivotal._conventions import Convention, conventions
     from pivotal.games import Game, Hard, Plurality, Regression, Soft
     from pivotal.neighbors import NeighborIndex
     from pivotal.results import Values
@@ -49,7 +49,7 @@ __all__ = [
 
 _HOME = {
     "_version": ["__version__"],
-    "conventions": ["Convention", "conventions"],
+    "_conventions": ["Convention", "conventions"],
     "games": ["Game", "Hard", "Plurality", "Regression", "Soft"],
     "neighbors": ["NeighborIndex"],
     "results": ["Values"],
@@ -67,8 +67,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'pivotal' has no attribute {name!r}")
     found = getattr(importlib.import_module(f"pivotal.{_MODULE_OF[name]}"), name)
-    # Importing pivotal.conventions sets that attribute to the module; the mapping of the same name must win.
-    globals()[name] = found
+    globals()[name] = found  # found once is found for good
     return found
 
 

@@ -66,7 +66,7 @@ class ClassCodes(NamedTuple):
             return cls(every)
         given = pd.Index(as_labels(classes, "classes"))
         if given.has_duplicates:
-            raise ValueError(f"classes must name each label once; got {given[given.duplicated()][0]!r} twice.")
+            raise ValueError(f"classes must name each label once; got {_few(given[given.duplicated()][:1])} twice.")
         unknown = every[~every.isin(given)]
         if len(unknown):
             raise ValueError(
@@ -91,8 +91,8 @@ def check_same_kind(y_train: AnyArray, y_test: AnyArray) -> None:
     if not np.isin(pd.unique(y_test), pd.unique(y_train)).any() and _is_text(y_train) != _is_text(y_test):
         kinds = {True: "text", False: "numbers"}
         raise ValueError(
-            f"y_train and y_test must hold labels of one type; got {kinds[_is_text(y_train)]} such as {y_train[0]!r} "
-            f"and {kinds[_is_text(y_test)]} such as {y_test[0]!r}. Convert one of them."
+            f"y_train and y_test must hold labels of one type; got {kinds[_is_text(y_train)]} such as {_few(y_train[:1])} "
+            f"and {kinds[_is_text(y_test)]} such as {_few(y_test[:1])}. Convert one of them."
         )
 
 
@@ -120,5 +120,6 @@ def _is_text(labels: AnyArray) -> bool:
 
 
 def _few(labels: Any) -> str:
-    shown = ", ".join(repr(label) for label in list(labels)[:3])
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels[:3]]
+    shown = ", ".join(repr(label) for label in plain)
     return shown + (", ..." if len(labels) > 3 else "")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from itertools import pairwise
 from typing import TypeVar
 
 from joblib import effective_n_jobs
@@ -20,7 +21,7 @@ _limit = ExitStack()
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per available processor."""
+    """Return the number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per processor."""
     return int(effective_n_jobs(n_jobs))
 
 
@@ -29,7 +30,7 @@ def slices(n_items: int, most: int, n_threads: int) -> list[slice]:
     n_slices = max(1, -(-n_items // max(1, most)))
     n_slices = min(n_items, -(-n_slices // n_threads) * n_threads)
     bounds = [n_items * i // n_slices for i in range(n_slices + 1)]
-    return [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
 def spread(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:

@@ -115,8 +115,8 @@ class Engine:
         empty = self._game.nobody(targets, self._n_classes)
         truncation = self._dropped(block)
         add_queries(indices, values, self._totals, self._rests)
-        self._full += float(full.sum())
-        self._empty += float(empty.sum())
+        self._full = _run_on(self._full, full)
+        self._empty = _run_on(self._empty, empty)
         self._truncation += truncation
         self._spread = max(self._spread, self._game.spread(self._n_classes, self._labels, targets))
         self.n_queries += len(targets)
@@ -156,6 +156,11 @@ class Engine:
         members = np.bincount(self._labels, minlength=n_classes)
         seen = listed + listed[queries, block.targets][:, np.newaxis]
         all_there = members + members[block.targets][:, np.newaxis]
-        reach = np.where(seen == all_there, 0.0, self._reach[np.maximum(seen - 1, 0)])
+        reach = np.where(seen == all_there, 0.0, self._reach[np.clip(seen - 1, 0, self.depth)])
         reach[queries, block.targets] = 0.0
         return float(reach.sum()) / (n_classes - 1)
+
+
+def _run_on(total: float, terms: FloatArray) -> float:
+    """Add terms one after the other, so that the sum does not depend on the blocks they come in."""
+    return float(np.cumsum(np.concatenate(([total], terms)))[-1])

@@ -119,6 +119,9 @@ class Game(ABC):
         """Return whether the k nearest members of a coalition decide what it earns, so that `reach` bounds apply."""
         return True
 
+    def __str__(self) -> str:
+        return next((name for name, game in _SHORT.items() if game == self), repr(self))
+
 
 @dataclass(frozen=True)
 class Hard(Game):
@@ -440,7 +443,7 @@ def as_game(utility: object) -> Game:
         raise TypeError(f"utility must be a name or a Game; got {game!r}. {_names()}")
     named = _SHORT.get(game) or _PUBLISHED.get(game)
     if named is None:
-        raise ValueError(f"utility names no game; got {game!r}. {_names()}")
+        raise ValueError(f"utility must name a game; got {game!r}. {_names()}")
     return named
 
 

@@ -9,6 +9,7 @@ not needed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,8 +100,25 @@ class _HardSolver(_OneVoteEach):
 
         # A lead above the threshold wins: ties win when a lead of 0 is above it.
         threshold = -1 if self.game.tie == "win" else 0
-        rules = (self.n_classes, self.k, threshold, self.absent, _weight_of_a_class(self.game, self.n_classes))
-        hard_values(block.labels, block.targets, *rules, self.push, self.sizes, *scratch, out)
+        scale = _weight_of_a_class(self.game, self.n_classes)
+        slot_of_class, votes, counts, sums, values = scratch
+        hard_values(
+            block.labels,
+            block.targets,
+            self.n_classes,
+            self.k,
+            threshold,
+            self.absent,
+            scale,
+            self.push,
+            self.sizes,
+            slot_of_class,
+            votes,
+            counts,
+            sums,
+            values,
+            out,
+        )
 
 
 class _PluralitySolver(_OneVoteEach):
@@ -117,7 +135,11 @@ class _PluralitySolver(_OneVoteEach):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.plurality import plurality_values
 
-        plurality_values(block.labels, block.targets, self.k, self.push, self.sizes, *scratch, out)
+        slot_of_class, slots, counts, polynomials, sums = scratch
+        chances = self.push, self.sizes
+        plurality_values(
+            block.labels, block.targets, self.k, *chances, slot_of_class, slots, counts, polynomials, sums, out
+        )
 
 
 class _SoftSolver(_OneVoteEach):
@@ -183,10 +205,13 @@ class _WeightedHardSolver(_Weighted):
         from pivotal.kernels.weighted import hard_weighted
 
         assert block.votes is not None
+        labels, votes, targets = block
+        reals, integers = scratch
         weight *= _weight_of_a_class(self.game, self.n_classes)
-        conventions = (self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes))
-        lists = (block.labels, block.votes, block.targets)
-        hard_weighted(*lists, self.n_classes, self.k, p, weight, ranks, *conventions, *scratch, out)
+        ties_win, absent = self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes)
+        hard_weighted(
+            labels, votes, targets, self.n_classes, self.k, p, weight, ranks, ties_win, absent, reals, integers, out
+        )
 
 
 class _WeightedSoftSolver(_Weighted):
@@ -202,7 +227,8 @@ class _WeightedSoftSolver(_Weighted):
 
         assert block.votes is not None
         empty = self.game.nobody(block.targets, self.n_classes)
-        soft_weighted(_right(block), block.votes, empty, self.k, p, weight, ranks, *scratch, out)
+        reals, integers = scratch
+        soft_weighted(_right(block), block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
 
 
 class _WeightedRegressionSolver(_Weighted):
@@ -218,7 +244,8 @@ class _WeightedRegressionSolver(_Weighted):
 
         assert block.votes is not None
         empty = self.game.nobody(block.targets, self.n_classes)
-        regression_weighted(_residuals(block), block.votes, empty, self.k, p, weight, ranks, *scratch, out)
+        reals, integers = scratch
+        regression_weighted(_residuals(block), block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
 
 
 def make_solver(
@@ -238,12 +265,19 @@ def make_solver(
         Error of the integral over p that is good enough.
     """
     if largest_vote is None:
-        if isinstance(game, Hard):
-            return _HardSolver(game, semivalue, k, n, n_classes)
-        closed_forms = {Plurality: _PluralitySolver, Soft: _SoftSolver, Regression: _RegressionSolver}
+        closed_forms: dict[type[Game], Callable[..., Solver]] = {
+            Hard: _HardSolver,
+            Plurality: _PluralitySolver,
+            Soft: _SoftSolver,
+            Regression: _RegressionSolver,
+        }
         return closed_forms[type(game)](game, semivalue, k, n, n_classes)
     check_votes_allowed(game)
-    tables = {Hard: _WeightedHardSolver, Soft: _WeightedSoftSolver, Regression: _WeightedRegressionSolver}
+    tables: dict[type[Game], Callable[..., Solver]] = {
+        Hard: _WeightedHardSolver,
+        Soft: _WeightedSoftSolver,
+        Regression: _WeightedRegressionSolver,
+    }
     return tables[type(game)](game, semivalue, k, n, n_classes, largest_vote, tol)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,10 +21,10 @@ from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
 from pivotal._types import AnyArray, FloatArray
 from pivotal._validation import check_features, check_k, check_lists, check_same_length, check_tol, check_votes
 from pivotal._version import __version__
-from pivotal.conventions import Convention
+from pivotal._conventions import Convention
 from pivotal.engine import Engine
 from pivotal.games import Game, as_game
-from pivotal.neighbors import NeighborIndex, as_index, blocks
+from pivotal.neighbors import Index, as_index, blocks
 from pivotal.results import Values
 from pivotal.semivalues import Semivalue, as_semivalue
 from pivotal.solvers import check_votes_allowed
@@ -215,7 +216,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         check_same_length(X, labels, x_name, y_name)
         self._labels = labels if self._codes is None else self._codes.encode(labels, y_name)
         self._ids = ids
-        self._index: NeighborIndex = as_index(
+        self._index: Index = as_index(
             self.neighbors, X, metric=self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs
         )
         self._engine: Engine | None = None
@@ -346,10 +347,20 @@ def value(
         raise ValueError("value needs training points and their labels; pass X_train and y_train, or a fitted model.")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test go together; got only one of them. Leave out both to value the points by each other.")
-    settings = {"bits": bits, "metric_params": metric_params, "neighbors": neighbors, "tol": tol, "classes": classes}
-    running = {"n_jobs": n_jobs, "block_size": block_size, "progress": progress}
     valuation = KNNValuation(
-        k, utility=utility, semivalue=semivalue, weights=weights, metric=metric, **settings, **running
+        k,
+        utility=utility,
+        semivalue=semivalue,
+        weights=weights,
+        bits=bits,
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        tol=tol,
+        classes=classes,
+        n_jobs=n_jobs,
+        block_size=block_size,
+        progress=progress,
     )
     features = check_features(X_train, "X_train")
     names = _ids(X_train, ids)
@@ -456,7 +467,7 @@ def _ids(rows: Any, ids: npt.ArrayLike | None) -> AnyArray | None:
     if ids is not None:
         return np.asarray(ids)
     index = getattr(rows, "index", None)
-    return index.to_numpy() if hasattr(index, "to_numpy") else None
+    return np.asarray(index.to_numpy()) if isinstance(index, pd.Index) else None
 
 
 def _from_model(

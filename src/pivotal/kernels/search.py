@@ -83,6 +83,36 @@ def centre_rows(
 
 
 @kernel
+def unit_rows(starts: AnyArray, entries: AnyArray, scaled: FloatArray, nowhere: npt.NDArray[np.bool_]) -> None:
+    """Fill `scaled` with rows scaled to length 1, and `nowhere` with whether a row is zero and stays so.
+
+    Parameters
+    ----------
+    starts : int array of shape (n_rows + 1,)
+        Where rows start and end in `entries`.
+    entries : float32 or float64 array
+        The rows one after the other, whole or without their zeros: the result is the same.
+    scaled : float64 array of the shape of `entries`
+        Output, overwritten.
+    nowhere : bool array of shape (n_rows,)
+        Output, overwritten.
+    """
+    for i in range(nowhere.shape[0]):
+        largest = 0.0
+        for c in range(starts[i], starts[i + 1]):
+            largest = max(largest, abs(np.float64(entries[c])))
+        nowhere[i] = largest == 0.0
+        square = 0.0
+        for c in range(starts[i], starts[i + 1]):
+            # Scaled by the largest entry first, as squares may underflow or overflow.
+            scaled[c] = entries[c] / largest if largest > 0.0 else 0.0
+            square += scaled[c] * scaled[c]
+        length = math.sqrt(square)
+        for c in range(starts[i], starts[i + 1]):
+            scaled[c] = scaled[c] / length if length > 0.0 else 0.0
+
+
+@kernel
 def measure_rows(
     X: AnyArray, query: FloatArray, indices: IndexArray, start: int, stop: int, squared: bool, distances: FloatArray
 ) -> None:

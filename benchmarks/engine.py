@@ -1,0 +1,230 @@
+"""How long the exact engine takes, as ratios to named peers measured in the same run.
+
+    python benchmarks/engine.py [--out docs/benchmarks.md]
+
+Peers and library take turns; the fastest of the rounds counts for both. The first round, which compiles, does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+
+import pivotal
+
+ROUNDS = 5
+
+
+@dataclass
+class Row:
+    task: str
+    seconds: float
+    peer: str
+    peer_seconds: float
+    ratio: float
+    target: str
+
+
+def fastest(*jobs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """Best time of each job; they take turns, after one round that does not count."""
+    best = [np.inf] * len(jobs)
+    for turn in range(rounds + 1):
+        for j, job in enumerate(jobs):
+            start = time.perf_counter()
+            job()
+            if turn:
+                best[j] = min(best[j], time.perf_counter() - start)
+    return best
+
+
+def points(n: int, d: int, n_queries: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    X, queries = rng.normal(size=(n, d)).astype(np.float32), rng.normal(size=(n_queries, d)).astype(np.float32)
+    side = rng.normal(size=d).astype(np.float32)
+    return X, (X @ side > 0).astype(np.int64), queries, (queries @ side > 0).astype(np.int64)
+
+
+def banzhaf_against_search() -> list[Row]:
+    data = points(100_000, 32, 1000)
+    X, _, queries, _ = data
+    depth = pivotal.value(*data, k=5).settings["depth"]
+    index = NearestNeighbors(algorithm="brute", n_jobs=-1).fit(X)
+    plain, weighted, search = fastest(
+        lambda: pivotal.value(*data, k=5),
+        lambda: pivotal.value(*data, k=5, weights="distance"),
+        lambda: index.kneighbors(queries, depth),
+    )
+    peer = f"scikit-learn's brute-force search alone, {depth} neighbours"
+    setting = "n = 100 000, d = 32, 1000 queries, k = 5"
+    return [
+        Row(f"Banzhaf, {setting}", plain, peer, search, plain / search, "at most 1.3"),
+        Row(f"Banzhaf, distance weights of 7 bits, {setting}", weighted, peer, search, weighted / search, "at most 2.5"),
+    ]
+
+
+def shapley_against_sorting() -> list[Row]:
+    data = points(30_000, 32, 200)
+    X, _, queries, _ = data
+    ours, sorting = fastest(
+        lambda: pivotal.value(*data, k=5, semivalue="shapley"),
+        lambda: np.argsort(euclidean_distances(queries, X), axis=1),
+    )
+    setting = "n = 30 000, d = 32, 200 queries, k = 5"
+    return [
+        Row(
+            f"Shapley, hard label, {setting}",
+            ours,
+            "euclidean_distances and numpy.argsort",
+            sorting,
+            ours / sorting,
+            "at most 1.5",
+        )
+    ]
+
+
+def weighted_shapley_growth() -> list[Row]:
+    seconds = {}
+    for n in (1000, 10_000):
+        data = points(n, 8, 8)
+        (seconds[n],) = fastest(
+            lambda data=data: pivotal.value(*data, k=5, semivalue="shapley", weights="distance"), rounds=2
+        )
+    growth = seconds[10_000] / seconds[1000]
+    return [
+        Row(
+            "Shapley, hard label, distance weights of 7 bits, n = 10 000, 8 queries, k = 5",
+            seconds[10_000],
+            "itself at n = 1000",
+            seconds[1000],
+            growth,
+            "at most 14",
+        )
+    ]
+
+
+def weighted_shapley_against_the_published_algorithm(budget: float) -> list[Row]:
+    """The published dynamic programme at the largest n it finishes within the budget (in seconds)."""
+    n, slow = 10, 0.0
+    while True:
+        rng = np.random.default_rng(n)
+        votes = np.sort(rng.integers(1, 128, n))[::-1]
+        labels = rng.integers(0, 2, n)
+        signed = [int(v) if label else -int(v) for v, label in zip(votes, labels, strict=True)]
+        start = time.perf_counter()
+        exact = pivotal.paper.shapley_dp(signed, 5)
+        slow = time.perf_counter() - start
+        if slow * 1.25**3 > budget:
+            break
+        n = int(n * 1.25) + 1
+    given = {"votes": votes[np.newaxis], "k": 5, "semivalue": "shapley"}
+    values = pivotal.value_from_neighbors(np.arange(n)[np.newaxis], labels, [1], **given)
+    assert np.abs(values.values - np.array([float(v) for v in exact])).max() < 1e-13
+    (quick,) = fastest(lambda: pivotal.value_from_neighbors(np.arange(n)[np.newaxis], labels, [1], **given))
+    return [
+        Row(
+            f"Shapley, hard label, votes of 7 bits, n = {n}, one query, k = 5",
+            quick,
+            "pivotal.paper.shapley_dp (Wang, Mittal and Jia), the same values",
+            slow,
+            quick / slow,
+            "at most 0.001",
+        )
+    ]
+
+
+def memory_of_a_million() -> dict[str, float]:
+    """Peak memory above the data, of a fresh process."""
+    script = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+from engine import points
+import pivotal, time
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+small = points(1000, 32, 10)
+pivotal.value(*small, k=5)
+data = points(1_000_000, 32, 1000)
+before = peak()
+start = time.perf_counter()
+pivotal.value(*data, k=5)
+print(peak() - before, time.perf_counter() - start)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(Path(__file__).parent)], capture_output=True, text=True, check=True
+    )
+    megabytes, seconds = map(float, done.stdout.split())
+    return {"megabytes above the data": megabytes, "seconds": seconds}
+
+
+def start_up() -> dict[str, float]:
+    def run(*arguments: str) -> float:
+        (seconds,) = fastest(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True))
+        return seconds
+
+    empty = run("-c", "pass")
+    return {
+        "python alone": empty,
+        "import pivotal": run("-c", "import pivotal"),
+        "import pivotal; pivotal.value": run("-c", "import pivotal; pivotal.value"),
+        "pivotal --help": run("-m", "pivotal", "--help"),
+    }
+
+
+def page(rows: list[Row], memory: dict[str, float], start: dict[str, float]) -> str:
+    lines = [
+        "# How fast",
+        "",
+        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. Library and peer take turns in one process; the",
+        f"fastest of {ROUNDS} rounds counts for both, after one round that compiles. Ratios below 1 are faster than the peer.",
+        "",
+        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, numpy {version('numpy')}, "
+        f"scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
+        "",
+        "| all of `pivotal.value` | seconds | peer | seconds | ratio | aim |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.task} | {r.seconds:.3g} | {r.peer} | {r.peer_seconds:.3g} | {r.ratio:.2g} | {r.target} |" for r in rows
+    ]
+    lines += [
+        "",
+        f"A million training points (d = 32, 1000 queries, k = 5): {memory['seconds']:.2g} s, "
+        f"{memory['megabytes above the data']:.0f} MB above the data at the peak.",
+        "",
+        "| start-up | seconds |",
+        "|---|---|",
+    ]
+    lines += [f"| `{name}` | {seconds:.2f} |" for name, seconds in start.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="Markdown page to write; the figures go beside it as JSON")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds for the published algorithm")
+    options = parser.parse_args()
+    rows = banzhaf_against_search() + shapley_against_sorting() + weighted_shapley_growth()
+    rows += weighted_shapley_against_the_published_algorithm(options.budget)
+    memory, start = memory_of_a_million(), start_up()
+    text = page(rows, memory, start)
+    print(text)
+    if options.out:
+        options.out.write_text(text, encoding="utf-8")
+        figures = {"rows": [asdict(row) for row in rows], "memory": memory, "start": start}
+        options.out.with_suffix(".json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

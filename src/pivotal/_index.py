@@ -1,0 +1,150 @@
+"""What every index has in common: the checks around a search, and the training points as their own queries."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from pivotal._brute import Neighbors
+from pivotal._metrics import is_sparse
+from pivotal._threads import count_threads
+from pivotal._types import AnyArray
+from pivotal._validation import check_features
+
+
+class NeighborIndex(Protocol):
+    """What any source of neighbours must offer."""
+
+    def search(self, queries: Any, depth: int) -> tuple[AnyArray, AnyArray]:
+        """Return the `depth` nearest training points of each query.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_features)
+            Queries.
+        depth : int
+            Number of neighbours wanted, at most the number of training points.
+
+        Returns
+        -------
+        indices : int array of shape (n_queries, depth)
+            Training indices, nearest first.
+        distances : float array of shape (n_queries, depth)
+            Their distances, never decreasing along a row.
+        """
+
+
+class Index(ABC):
+    """Searches the training points, for queries of any origin or for the points themselves.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_train, n_features)
+        Training points.
+    n_jobs : int or None
+        Threads, as scikit-learn counts them.
+
+    Attributes
+    ----------
+    n_train : int
+        Number of training points.
+    """
+
+    def __init__(self, X: Any, n_jobs: int | None) -> None:
+        self._X = X
+        self._n_threads = count_threads(n_jobs)
+        self.n_train: int = X.shape[0]
+
+    def search(self, queries: Any, depth: int) -> Neighbors:
+        """Return the `depth` nearest training points of each query.
+
+        Parameters
+        ----------
+        queries : array-like or sparse matrix of shape (n_queries, n_features)
+            Queries; with a precomputed metric, their distances to all training points.
+        depth : int
+            Number of neighbours, 1 to n_train.
+
+        Returns
+        -------
+        indices : int64 array of shape (n_queries, depth)
+            Training indices, nearest first, equal distances in order of index.
+        distances : float64 array of shape (n_queries, depth)
+            Their distances.
+        """
+        return self._find(self._check_queries(queries), self._check_depth(depth, self.n_train))
+
+    def search_self(self, start: int, stop: int, depth: int) -> Neighbors:
+        """Return the `depth` nearest others of the training points start, ..., stop - 1.
+
+        A point is left out of its own list because of its index; duplicates of it are not.
+        """
+        if not 0 <= start < stop <= self.n_train:
+            raise ValueError(
+                f"start and stop must satisfy 0 <= start < stop <= {self.n_train}; got {start} and {stop}."
+            )
+        depth = self._check_depth(depth, self.n_train - 1)
+        indices, distances = self.search(self._X[start:stop], depth + 1)
+        others = indices != np.arange(start, stop)[:, np.newaxis]
+        # Behind many duplicates with lower indices a point is not even in its own list; then the last one is too many.
+        others[others.all(axis=1), -1] = False
+        return indices[others].reshape(-1, depth), distances[others].reshape(-1, depth)
+
+    @abstractmethod
+    def _find(self, queries: Any, depth: int) -> Neighbors:
+        """Answer checked queries."""
+
+    def _check_queries(self, queries: Any) -> Any:
+        """Return queries as float64 of the kind of the training points, dense or sparse."""
+        return as_like(check_table(queries, "queries", like=self._X), self._X)
+
+    def _check_depth(self, depth: object, most: int) -> int:
+        if isinstance(depth, numbers.Integral) and not isinstance(depth, bool) and 1 <= int(depth) <= most:
+            return int(depth)
+        raise ValueError(f"depth must be a whole number from 1 to {most}, the points to choose from; got {depth!r}.")
+
+
+def order_ties(indices: AnyArray, distances: AnyArray) -> Neighbors:
+    """Put equal distances of each row in order of index."""
+    if (distances[:, 1:] == distances[:, :-1]).any():
+        order = np.lexsort((indices, distances), axis=1)
+        indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
+    return indices, distances
+
+
+def check_table(X: Any, name: str, like: Any = None) -> Any:
+    """As `check_features`, at once if X is already what it should be: one pass over the training points, no copy."""
+    if (
+        isinstance(X, np.ndarray)
+        and X.ndim == 2
+        and X.size > 0
+        and X.dtype in (np.float32, np.float64)
+        and (like is None or X.shape[1] == like.shape[1])
+        and np.isfinite(X.sum(dtype=np.float64))
+    ):
+        return X
+    return check_features(X, name, like)
+
+
+def by_rows(X: Any) -> Any:
+    """Return an array row by row in memory, or a CSR matrix of float64 with columns ascending, each once."""
+    if not is_sparse(X):
+        return np.ascontiguousarray(X)
+    X = X.astype(np.float64, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def as_like(queries: Any, X: Any) -> Any:
+    """Return queries in float64, sparse if X is and dense if X is."""
+    if is_sparse(X):
+        return by_rows(queries if is_sparse(queries) else sparse.csr_array(queries))
+    if is_sparse(queries):
+        queries = queries.toarray()
+    return np.ascontiguousarray(queries, dtype=np.float64)
