@@ -36,6 +36,13 @@ def test_demo_counts_what_it_says_it_counts(demo):
     worst = np.argsort(result.values.values, kind="stable")
     assert result.found == len(set(worst[:90]) & set(result.flipped))
     assert result.found_in_twice == len(set(worst[:180]) & set(result.flipped))
+    worst_hard = np.argsort(result.hard_values.values, kind="stable")
+    assert result.found_hard == len(set(worst_hard[:90]) & set(result.flipped))
+    assert result.found_hard < result.found
+    assert [values.settings["utility"][:4].lower() for values in (result.values, result.hard_values)] == [
+        "soft",
+        "hard",
+    ]
 
 
 def test_demo_reports_in_words(demo):
@@ -43,6 +50,7 @@ def test_demo_reports_in_words(demo):
     assert "1797 handwritten digits; 90 labels flipped" in report
     assert f"Among the  90 least valuable points: {result.found} of the 90 flipped labels" in report
     assert f"Among the 180 least valuable points: {result.found_in_twice} of the 90 flipped labels" in report
+    assert f'With utility="hard" it is {result.found_hard} of 90' in report
     assert f"No value is off by more than {result.values.error_bound:.1e}." in report
     assert report.splitlines()[-1] == "Written: " + ", ".join(str(file) for file in result.files)
     worst, best = result.values.rank()[[-1, 0]]

@@ -1,4 +1,9 @@
-"""Real data, some labels flipped, and the question whether the values find them."""
+"""Real data, some labels flipped, and the question whether the values find them.
+
+The soft-label game is the one to ask: it counts right votes, so a wrong label among right ones always costs. In the
+hard-label game only a point that changes the winner counts, so a lone wrong label is outvoted and worth about zero;
+the demo reports both.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,9 @@ class DemoResult:
     Parameters
     ----------
     values : Values
-        Value of every digit under the labels as given.
+        Soft-label value of every digit under the labels as given.
+    hard_values : Values
+        The same in the hard-label game.
     given, true : int array of shape (n_train,)
         Labels with and without the flips.
     flipped : int array of shape (n_flipped,)
@@ -46,18 +53,22 @@ class DemoResult:
         How many of them are among the n_flipped least valuable points.
     found_in_twice : int
         How many of them are among the 2 n_flipped least valuable points.
+    found_hard : int
+        How many of them are among the n_flipped least valuable points of the hard-label game.
     seconds : float
-        Time of the valuation, with compilation if this was the first.
+        Time of the soft-label valuation, with compilation if this was the first.
     files : tuple of Path
         Files written.
     """
 
     values: Values
+    hard_values: Values
     given: AnyArray
     true: AnyArray
     flipped: IndexArray
     found: int
     found_in_twice: int
+    found_hard: int
     seconds: float
     files: tuple[Path, ...]
 
@@ -104,17 +115,23 @@ def run_demo(
     echo(f"{len(true)} handwritten digits; {n_flipped} labels flipped to another digit at random.")
 
     start = time.perf_counter()
-    values = value(digits.data, given, k=k)
+    values = value(digits.data, given, k=k, utility="soft")
     seconds = time.perf_counter() - start
-    echo(f"Every point valued by the predictions of all others, k={k}: {seconds:.2f} s.")
+    hard_values = value(digits.data, given, k=k, utility="hard")
+    echo(f"Every point valued by the predictions of all others, k={k}, soft label: {seconds:.2f} s.")
     echo(f"No value is off by more than {values.error_bound:.1e}.")
     echo("")
 
-    worst_first = values.rank()[::-1]
-    found, found_in_twice = (int(np.isin(flipped, worst_first[: n * n_flipped]).sum()) for n in (1, 2))
+    found, found_in_twice = (_count_found(values, flipped, n * n_flipped) for n in (1, 2))
+    found_hard = _count_found(hard_values, flipped, n_flipped)
     for count, size in ((found, n_flipped), (found_in_twice, 2 * n_flipped)):
         share = 100 * count / n_flipped
         echo(f"Among the {size:3d} least valuable points: {count} of the {n_flipped} flipped labels ({share:.0f} %).")
+    echo(
+        f'With utility="hard" it is {found_hard} of {n_flipped}: that game asks who changes a prediction, '
+        "and a lone wrong label is outvoted."
+    )
+    worst_first = values.rank()[::-1]
     for title, indices in (("Least", worst_first), ("Most", worst_first[::-1])):
         echo("")
         echo(f"{title} valuable:   index   label given   true label       value")
@@ -130,7 +147,9 @@ def run_demo(
         files.append(out / "values.png")
         _draw(files[1], values, digits.images, given, true, flipped, found)
     echo(f"Written: {', '.join(str(file) for file in files)}")
-    return DemoResult(values, given, true, flipped, found, found_in_twice, seconds, tuple(files))
+    return DemoResult(
+        values, hard_values, given, true, flipped, found, found_in_twice, found_hard, seconds, tuple(files)
+    )
 
 
 def _make_directory(out_dir: str | os.PathLike[str]) -> Path:
@@ -148,6 +167,11 @@ def _flip_labels(labels: AnyArray, noise: float, rng: np.random.Generator) -> tu
     classes, codes = np.unique(labels, return_inverse=True)
     codes[flipped] = (codes[flipped] + rng.integers(1, len(classes), size=len(flipped))) % len(classes)
     return classes[codes], flipped
+
+
+def _count_found(values: Values, flipped: IndexArray, size: int) -> int:
+    """Count the flipped labels among the `size` least valuable points."""
+    return int(np.isin(flipped, values.rank()[::-1][:size]).sum())
 
 
 def _draw(
@@ -182,5 +206,6 @@ def _draw(
     plots.plot_values(values, ax, highlight=flipped, **names)
     ax.axvspan(n_train - n_flipped + 0.5, n_train + 0.5, color=plots.HIGHLIGHT_COLOR, alpha=0.08, linewidth=0)
     ax.margins(x=0.01)
+    ax.set_ylabel("soft-label Banzhaf value")
     ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     figure.savefig(path)
