@@ -71,7 +71,9 @@ def banzhaf_against_search() -> list[Row]:
     setting = "n = 100 000, d = 32, 1000 queries, k = 5"
     return [
         Row(f"Banzhaf, {setting}", plain, peer, search, plain / search, "at most 1.3"),
-        Row(f"Banzhaf, distance weights of 7 bits, {setting}", weighted, peer, search, weighted / search, "at most 2.5"),
+        Row(
+            f"Banzhaf, distance weights of 7 bits, {setting}", weighted, peer, search, weighted / search, "at most 2.5"
+        ),
     ]
 
 
@@ -186,11 +188,11 @@ def page(rows: list[Row], memory: dict[str, float], start: dict[str, float]) -> 
     lines = [
         "# How fast",
         "",
-        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. Library and peer take turns in one process; the",
-        f"fastest of {ROUNDS} rounds counts for both, after one round that compiles. Ratios below 1 are faster than the peer.",
+        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. They take turns in one process;",
+        f"the fastest of {ROUNDS} rounds counts for both, after one round that compiles. A ratio below 1: faster.",
         "",
-        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, numpy {version('numpy')}, "
-        f"scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
+        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
+        f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
         "",
         "| all of `pivotal.value` | seconds | peer | seconds | ratio | aim |",
         "|---|---|---|---|---|---|",

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 from numpy.testing import assert_allclose
 
+import reference
 from pivotal._conventions import Convention, conventions
 from pivotal.games import Game, Hard, Plurality, Soft, as_game
 from pivotal.semivalues import as_semivalue

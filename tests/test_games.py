@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import SmallGame, build_game, semivalues, small_games, small_regressions, utilities
 
+import reference
 from pivotal.games import Game, Hard, Plurality, Regression, Soft, as_game
 from pivotal.semivalues import as_semivalue
+from strategies import SmallGame, build_game, semivalues, small_games, small_regressions, utilities
 
 
 def coalitions(game: SmallGame) -> list[list[int]]:
@@ -276,7 +276,9 @@ def test_games_are_values() -> None:
 
 
 def test_unknown_names_list_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"must name a game; got 'hrad'\. Use one of hard, plurality, soft, soft-k, regr"):
+    with pytest.raises(
+        ValueError, match=r"must name a game; got 'hrad'\. Use one of hard, plurality, soft, soft-k, regr"
+    ):
         as_game("hrad")
     with pytest.raises(ValueError, match=r"a convention \(zhang2026, jia2019, .*\), or an object such as Hard\(\)"):
         as_game("hrad")

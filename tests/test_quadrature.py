@@ -8,7 +8,14 @@ import pytest
 from pivotal.quadrature import quadrature
 from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
 
-SMOOTH = [Shapley(), BetaShapley(4, 1), BetaShapley(1, 4), BetaShapley(16, 1), BetaShapley(0.5, 0.5), BetaShapley(2.5, 0.7)]
+SMOOTH = [
+    Shapley(),
+    BetaShapley(4, 1),
+    BetaShapley(1, 4),
+    BetaShapley(16, 1),
+    BetaShapley(0.5, 0.5),
+    BetaShapley(2.5, 0.7),
+]
 
 
 @pytest.mark.parametrize("semivalue", SMOOTH, ids=str)
@@ -28,9 +35,7 @@ def test_certificate_bounds_the_error_of_polynomials(semivalue: BetaShapley) -> 
     rule = quadrature(semivalue, k, n)
     for a in range(k):
         integral = semivalue.joined(n - 1, a).item()
-        by_rule = sum(
-            w * Banzhaf(p).joined(n - 1, a).item() for p, w in zip(rule.nodes, rule.weights, strict=True)
-        )
+        by_rule = sum(w * Banzhaf(p).joined(n - 1, a).item() for p, w in zip(rule.nodes, rule.weights, strict=True))
         assert abs(by_rule - integral) <= rule.error + 1e-16
 
 
@@ -45,7 +50,9 @@ def test_cost_grows_linearly_with_the_number_of_points() -> None:
     assert max(steps) < 130
 
 
-@pytest.mark.parametrize("semivalue", [Banzhaf(), Banzhaf(0.01), LeaveOneOut(), Measure([0.0, 0.25, 1.0], [0.5, 0.25, 0.25])], ids=str)
+@pytest.mark.parametrize(
+    "semivalue", [Banzhaf(), Banzhaf(0.01), LeaveOneOut(), Measure([0.0, 0.25, 1.0], [0.5, 0.25, 0.25])], ids=str
+)
 def test_finite_measures_are_their_own_rule(semivalue: Measure) -> None:
     rule = quadrature(semivalue, 5, 1000)
     assert sorted(rule.nodes) == sorted(semivalue.nodes)
@@ -65,5 +72,5 @@ def test_other_semivalues_are_refused_with_a_way_out() -> None:
         def mass(self, a: int, b: int) -> float:
             return 0.0
 
-    with pytest.raises(TypeError, match="weighted games need a semivalue whose integral over p is known.*Measure"):
+    with pytest.raises(TypeError, match=r"weighted games need a semivalue whose integral over p is known.*Measure"):
         quadrature(Odd(), 5, 10)

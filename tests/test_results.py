@@ -131,6 +131,11 @@ def test_rank_puts_the_most_valuable_first_and_equal_values_by_index():
     assert make([0.0, 1.0, -0.0, 1.0, -2.0]).rank().tolist() == [1, 3, 0, 2, 4]
 
 
+def test_rank_keeps_the_order_of_many_equal_values():
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=1000)
+    assert make(signs).rank().tolist() == [*np.flatnonzero(signs > 0), *np.flatnonzero(signs < 0)]
+
+
 def test_frame_is_in_training_order():
     frame = make(ids=["a", "b", "c"]).to_frame()
     assert frame.columns.tolist() == ["id", "value", "rank"]
@@ -419,6 +424,7 @@ def test_files_give_back_what_was_saved(tmp_path_factory, values):
         np.array(["2020-01-01", "NaT", "2020-01-03"], dtype="M8[D]"),
         np.array([np.int64(1), np.int64(2), None], dtype=object),
         np.array(["2020-01-01T05", "2020-01-01T06", "2020-01-01T07"], dtype="M8[h]"),
+        np.array([1, -2, 3], dtype="m8[D]"),
         np.array([0.5, 1.5, np.inf], dtype=np.float16),
         np.array([b"a\0b", b"", b"c"]),
     ],
@@ -432,6 +438,7 @@ def test_files_give_back_what_was_saved(tmp_path_factory, values):
         "NaT",
         "scalars",
         "numpy hours",
+        "durations",
         "half",
         "zero byte",
     ],
@@ -481,6 +488,10 @@ def test_files_can_be_read_by_others(tmp_path):
         (np.array([Fraction(1), Fraction(2), Fraction(3)]), r"ids of type Fraction cannot be saved; turn them"),
         (np.array([2**70, 1, 2], dtype=object), r"ids of dtype object cannot be saved \(.*\); turn them into strings"),
         (np.array(["\ud800", "b", "c"], dtype=object), r"ids of dtype object cannot be saved \(.*\); turn them"),
+        (
+            np.array([1, 2, 3], dtype="M8[ps]"),
+            r"ids of dtype datetime64\[ps\] cannot be saved \(whole seconds do not hold",
+        ),
         (np.array([1j, 2j, 3j]), r"ids of dtype complex128 cannot be saved \(.*\); turn them into strings first"),
     ],
 )

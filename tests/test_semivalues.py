@@ -7,11 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import measures, semivalues
 
+import reference
 from pivotal.semivalues import (
     Banzhaf,
     BetaShapley,
@@ -22,6 +21,7 @@ from pivotal.semivalues import (
     as_semivalue,
     binomial_sizes,
 )
+from strategies import measures, semivalues
 
 EXACT = [
     (Banzhaf(), ("banzhaf", Fraction(1, 2))),
@@ -30,7 +30,10 @@ EXACT = [
     (BetaShapley(4, 1), ("beta", 4, 1)),
     (BetaShapley(1, 16), ("beta", 1, 16)),
     (LeaveOneOut(), ("loo",)),
-    (Measure([0.0, 0.5, 1.0], [0.25, 0.5, 0.25]), ("nodes", [(0, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 2)), (1, Fraction(1, 4))])),
+    (
+        Measure([0.0, 0.5, 1.0], [0.25, 0.5, 0.25]),
+        ("nodes", [(0, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 2)), (1, Fraction(1, 4))]),
+    ),
 ]
 
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
+import reference
 from pivotal import paper
 from pivotal.games import Game, Hard, Plurality, Regression, Soft
 from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
 from pivotal.solvers import Block, make_solver
+from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 pytestmark = pytest.mark.kernels
 
@@ -46,9 +46,7 @@ def exactly(values: list[Fraction]) -> np.ndarray:
 @settings(max_examples=300)
 def test_one_vote_each_equals_enumeration(game: SmallGame, utility: tuple, semivalue: tuple) -> None:
     name, options = utility
-    exact = reference.semivalues(
-        game.labels, game.target, game.k, name, semivalue[1], classes=game.classes, **options
-    )
+    exact = reference.semivalues(game.labels, game.target, game.k, name, semivalue[1], classes=game.classes, **options)
     got = solve(
         build_game(name, options), as_semivalue(semivalue[0]), game.labels, game.target, game.k, len(game.classes)
     )
@@ -111,7 +109,7 @@ def test_stored_vectors(vector: dict) -> None:
     if all(v == 1 for v in votes):
         votes = None
     elif utility == "plurality":
-        with pytest.raises(ValueError, match='"plurality" takes one vote each.*"hard"'):
+        with pytest.raises(ValueError, match=r'"plurality" takes one vote each.*"hard"'):
             make_solver(game, semivalue, k, len(labels), n_classes, max(votes))
         return
     got = solve(game, semivalue, labels, target, k, n_classes, votes)
@@ -144,7 +142,9 @@ def test_weighted_efficiency_and_null_players(game: SmallGame, semivalue: Semiva
     n_classes = len(game.classes)
     k = max(game.k, game.n)  # nobody is pushed out: a point without a vote is a null player
     values = solve(Hard(), semivalue, game.labels, game.target, k, n_classes, game.votes)
-    assert all(value == pytest.approx(0.0, abs=1e-15) for value, vote in zip(values, game.votes, strict=True) if vote == 0)
+    assert all(
+        value == pytest.approx(0.0, abs=1e-15) for value, vote in zip(values, game.votes, strict=True) if vote == 0
+    )
     if isinstance(semivalue, Shapley):
         labels, targets = np.array([game.labels]), np.array([game.target])
         gain = Hard().everyone(labels, np.array([game.votes]), targets, n_classes, k)
@@ -215,11 +215,15 @@ def exact_two_class(right: list[bool], k: int, law: tuple) -> list[Fraction]:
 
 
 @pytest.mark.parametrize(("n", "k"), [(1100, 5), (1100, 6), (700, 1), (900, 60), (600, 200)])
-@pytest.mark.parametrize("law", [("banzhaf", Fraction(1, 2)), ("banzhaf", Fraction(1, 8)), ("shapley",), ("beta", 4, 1)], ids=str)
+@pytest.mark.parametrize(
+    "law", [("banzhaf", Fraction(1, 2)), ("banzhaf", Fraction(1, 8)), ("shapley",), ("beta", 4, 1)], ids=str
+)
 @pytest.mark.parametrize("share", [0.5, 0.03])
 def test_unweighted_values_keep_twelve_digits_down_to_the_smallest(n: int, k: int, law: tuple, share: float) -> None:
     right = list(np.random.default_rng(k).random(n) < share)
-    spoken = {"banzhaf": lambda: Banzhaf(float(law[1])), "shapley": Shapley, "beta": lambda: BetaShapley(4, 1)}[law[0]]()
+    spoken = {"banzhaf": lambda: Banzhaf(float(law[1])), "shapley": Shapley, "beta": lambda: BetaShapley(4, 1)}[
+        law[0]
+    ]()
     got = solve(Hard(), spoken, [0 if r else 1 for r in right], 0, k, 2)
     checked = 0
     for value, exact in zip(got, exact_two_class(right, k, law), strict=True):

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
-from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
+import reference
 from pivotal.semivalues import BetaShapley, Measure
 from pivotal.verification import Verification, verify
+from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 
 @settings(deadline=None)

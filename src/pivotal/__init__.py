@@ -1,4 +1,4 @@
-"""What is each training point worth to a nearest-neighbour model?
+"""Exact Banzhaf and Shapley values of training points for nearest-neighbour models.
 
 Names are imported when they are first used, so that ``import pivotal`` is quick.
 """
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pivotal import paper
-    from pivotal._version import __version__
     from pivotal._conventions import Convention, conventions
+    from pivotal._version import __version__
     from pivotal.games import Game, Hard, Plurality, Regression, Soft
     from pivotal.neighbors import NeighborIndex
     from pivotal.results import Values

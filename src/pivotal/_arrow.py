@@ -19,7 +19,7 @@ from pivotal._types import AnyArray
 _KEY: Final = b"pivotal.values"  # the entry of the file's schema metadata that makes it ours
 _FORMAT: Final = 1
 
-_ARROW_UNITS: Final = ("D", "s", "ms", "us", "ns")
+_ARROW_UNITS: Final = (("s", 1), ("ms", 1), ("us", 1), ("ns", 1))  # days only for dates, years and hours for nothing
 _OBJECT_TYPES: Final = (str, bool, int, float, bytes, dt.datetime, dt.date, pd.Timestamp)
 
 
@@ -47,8 +47,10 @@ def encode_ids(ids: AnyArray) -> tuple[pa.Array, str]:
     try:
         if ids.dtype.kind == "O":
             column, tag = _from_objects(ids)
-        elif ids.dtype.kind in "Mm" and np.datetime_data(ids.dtype) not in [(unit, 1) for unit in _ARROW_UNITS]:
-            column = ids.astype(f"{ids.dtype.kind}8[s]")  # Arrow has no hours, months or years
+        elif ids.dtype.kind in "Mm" and np.datetime_data(ids.dtype) not in _ARROW_UNITS:
+            column = ids.astype(f"{ids.dtype.kind}8[s]")
+            if not np.array_equal(column.astype(ids.dtype), ids, equal_nan=True):
+                raise ValueError("whole seconds do not hold them")
         elif ids.dtype.str[1:] == "f2":
             column = ids.astype(np.float32)  # older Arrow has no Parquet type for halves
         elif ids.dtype.kind in "SU":

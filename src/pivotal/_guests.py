@@ -101,7 +101,7 @@ class ForeignIndex(Index):
                 raise ValueError(
                     f"neighbors must be fitted; got an unfitted {type(source).__name__}. Call its fit with X first."
                 ) from None
-        fitted = getattr(source, "n_samples_fit_", self.n_train)
+        fitted = getattr(source, "n_train" if isinstance(source, Index) else "n_samples_fit_", self.n_train)
         if fitted != self.n_train:
             raise ValueError(
                 f"neighbors must be fitted on the training points, {self.n_train} rows; got {fitted}. Fit it with X."

@@ -124,9 +124,10 @@ def check_table(X: Any, name: str, like: Any = None) -> Any:
         and X.size > 0
         and X.dtype in (np.float32, np.float64)
         and (like is None or X.shape[1] == like.shape[1])
-        and np.isfinite(X.sum(dtype=np.float64))
     ):
-        return X
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(X.sum(dtype=np.float64)):
+                return X
     return check_features(X, name, like)
 
 

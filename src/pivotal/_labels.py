@@ -18,8 +18,8 @@ def as_labels(y: Any, name: str) -> AnyArray:
     missing = np.flatnonzero(pd.isna(labels))
     if missing.size:
         raise ValueError(
-            f"{name} must have a label for every point; got {missing.size} missing, the first at position {missing[0]}. "
-            "Drop these points or give them a label of their own."
+            f"{name} must have a label for every point; got {missing.size} missing, the first at position "
+            f"{missing[0]}. Drop these points or give them a label of their own."
         )
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold class labels; got dtype {labels.dtype}.")
@@ -91,8 +91,8 @@ def check_same_kind(y_train: AnyArray, y_test: AnyArray) -> None:
     if not np.isin(pd.unique(y_test), pd.unique(y_train)).any() and _is_text(y_train) != _is_text(y_test):
         kinds = {True: "text", False: "numbers"}
         raise ValueError(
-            f"y_train and y_test must hold labels of one type; got {kinds[_is_text(y_train)]} such as {_few(y_train[:1])} "
-            f"and {kinds[_is_text(y_test)]} such as {_few(y_test[:1])}. Convert one of them."
+            f"y_train and y_test must hold labels of one type; got {kinds[_is_text(y_train)]} such as "
+            f"{_few(y_train[:1])} and {kinds[_is_text(y_test)]} such as {_few(y_test[:1])}. Convert one of them."
         )
 
 

@@ -133,7 +133,7 @@ def _scale_rows(X: Any) -> tuple[Any, AnyArray]:
 
 def _append_column(X: Any, column: FloatArray) -> Any:
     if is_sparse(X):
-        return sparse.hstack([X, column[:, np.newaxis]], format="csr")
+        return sparse.hstack([X, sparse.csr_array(column[:, np.newaxis])], format="csr")
     return np.column_stack([X, column])
 
 
@@ -160,8 +160,9 @@ def _pairwise(X: Any, metric: Metric, parameters: dict[str, Any]) -> Pairwise:
     try:
         measure(X[:1], X[:1])
     except (TypeError, ValueError) as error:
+        complaint = str(error).splitlines()[0]
         raise ValueError(
-            f"metric {name} must be able to compare two rows of X; with metric_params={parameters} it says: {error}"
+            f"metric {name} must be able to compare two rows of X; with metric_params={parameters} it says: {complaint}"
         ) from error
     return Pairwise(_check_rows(f"metric {name}", measure), X.shape[0])
 

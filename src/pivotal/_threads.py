@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import TypeVar
@@ -15,13 +16,15 @@ from threadpoolctl import ThreadpoolController
 
 _Task = TypeVar("_Task")
 
-_lock = threading.Lock()
-_users = 0
-_limit = ExitStack()
+_limiting = threading.Lock()
 
 
 def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per processor."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}. Use -1 for one per processor."
+        )
     return int(effective_n_jobs(n_jobs))
 
 
@@ -54,18 +57,14 @@ def _controller() -> ThreadpoolController:
 def single_threaded_blas() -> Iterator[None]:
     """Keep matrix products to the thread that asks for them.
 
-    The setting belongs to the process. It is made by the first to enter and undone by the last to leave, so that
-    searches that overlap do not restore each other's setting.
+    The setting belongs to the process, and whoever makes it must undo it. A search that finds another one under way
+    leaves it alone: if each undid what it found, the last to leave could restore the setting of the first.
     """
-    global _users
-    with _lock:
-        if _users == 0:
-            _limit.enter_context(_controller().limit(limits=1, user_api="blas"))
-        _users += 1
-    try:
+    if not _limiting.acquire(blocking=False):
         yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
     finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                _limit.close()
+        _limiting.release()

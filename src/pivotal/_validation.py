@@ -58,7 +58,7 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
     like : array or sparse matrix, optional
         Features that must have the same number of columns.
     """
-    if sparse.issparse(X):
+    if _is_sparse(X):
         features = X.tocsr()
         numbers_in_it = features.data
     else:
@@ -66,7 +66,9 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
         try:
             features = np.asarray(X)
         except ValueError:
-            raise ValueError(f"{name} must be a table with rows of one length; got rows of different lengths.") from None
+            raise ValueError(
+                f"{name} must be a table with rows of one length; got rows of different lengths."
+            ) from None
         numbers_in_it = features
     if features.ndim != 2:
         fix = f" Use {name}.reshape(-1, 1) for one feature." if features.ndim == 1 else ""
@@ -82,7 +84,7 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
             raise ValueError(
                 f"{name} must hold numbers; got dtype {features.dtype}. Encode text and categories as numbers first."
             ) from None
-        numbers_in_it = features.data if sparse.issparse(features) else features
+        numbers_in_it = features.data if _is_sparse(features) else features
     if not np.isfinite(numbers_in_it).all():
         bad = int(np.count_nonzero(~np.isfinite(numbers_in_it)))
         raise ValueError(
@@ -93,6 +95,10 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
             f"{name} must have as many columns as the training points, {like.shape[1]}; got {features.shape[1]}."
         )
     return features
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(sparse.issparse(X))
 
 
 def _check_columns(X: Any, name: str) -> None:
@@ -114,7 +120,9 @@ def _check_columns(X: Any, name: str) -> None:
 def check_same_length(X: Any, y: AnyArray, x_name: str, y_name: str) -> None:
     """Raise unless there is a label for every row."""
     if X.shape[0] != y.shape[0]:
-        raise ValueError(f"{x_name} and {y_name} must have the same length; got {X.shape[0]} rows and {y.shape[0]} labels.")
+        raise ValueError(
+            f"{x_name} and {y_name} must have the same length; got {X.shape[0]} rows and {y.shape[0]} labels."
+        )
 
 
 def check_lists(indices: npt.ArrayLike, n_train: int, n_queries: int) -> IndexArray:

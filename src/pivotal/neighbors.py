@@ -15,7 +15,7 @@ import numbers
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pivotal._brute import Neighbors
+from pivotal._brute import DenseEuclidean, Neighbors, SparseEuclidean
 from pivotal._guests import TREES, ForeignIndex, TreeIndex
 from pivotal._index import Index, NeighborIndex, by_rows, check_table
 from pivotal._metrics import Metric, check_size, is_sparse, make_engine
@@ -87,7 +87,8 @@ class BruteIndex(Index):
                 )
             return queries.toarray() if is_sparse(queries) else queries
         queries = super()._check_queries(queries)
-        check_size(queries, "queries")
+        if isinstance(self._engine, DenseEuclidean | SparseEuclidean):
+            check_size(queries, "queries")
         return queries
 
 
@@ -120,6 +121,8 @@ def as_index(
         if neighbors in TREES:
             return TreeIndex(X, neighbors, metric, metric_params=metric_params, n_jobs=n_jobs)
         return BruteIndex(X, metric, metric_params=metric_params, n_jobs=n_jobs)
+    if isinstance(neighbors, Index) and neighbors.n_train == X.shape[0]:
+        return neighbors
     if isinstance(neighbors, type) or not (hasattr(neighbors, "search") or hasattr(neighbors, "kneighbors")):
         shown = neighbors.__name__ + ", a class" if isinstance(neighbors, type) else type(neighbors).__name__
         raise TypeError(

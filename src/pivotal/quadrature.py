@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import betaln, roots_jacobi
@@ -122,7 +123,7 @@ def _beta_rule(semivalue: BetaShapley, k: int, n: int, count: int) -> tuple[Floa
         while edges[-1] > smallest:
             edges.append(edges[-1] / 2.0)
     edges.append(0.0)
-    panels = [_panel(semivalue, low, high, count) for high, low in zip(edges, edges[1:], strict=False)]
+    panels = [_panel(semivalue, low, high, count) for high, low in pairwise(edges)]
     nodes = np.concatenate([panel[0] for panel in panels])
     weights = np.concatenate([panel[1] for panel in panels])
     return nodes, weights

@@ -245,7 +245,7 @@ class BetaShapley(Semivalue):
         return table[np.clip(n, 0, exact).astype(np.int64)] * beyond
 
     def _log_gamma_ratio(self, n: FloatArray | np.float64) -> FloatArray:
-        """log Gamma(n + alpha) - log Gamma(n + alpha + beta), up to a constant."""
+        """Return log Gamma(n + alpha) - log Gamma(n + alpha + beta), up to a constant."""
         a = n + self.alpha
         b = a + self.beta
         return np.asarray(

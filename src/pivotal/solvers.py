@@ -204,8 +204,8 @@ class _WeightedHardSolver(_Weighted):
     ) -> None:
         from pivotal.kernels.weighted import hard_weighted
 
-        assert block.votes is not None
         labels, votes, targets = block
+        assert votes is not None
         reals, integers = scratch
         weight *= _weight_of_a_class(self.game, self.n_classes)
         ties_win, absent = self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes)

@@ -17,11 +17,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
+from pivotal._conventions import Convention
 from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
 from pivotal._types import AnyArray, FloatArray
 from pivotal._validation import check_features, check_k, check_lists, check_same_length, check_tol, check_votes
 from pivotal._version import __version__
-from pivotal._conventions import Convention
 from pivotal.engine import Engine
 from pivotal.games import Game, as_game
 from pivotal.neighbors import Index, as_index, blocks
@@ -340,13 +340,15 @@ def value(
     array([0, 2, 1])
     """
     if model is not None:
-        X_train, y_train, k, weights, metric, metric_params = _from_model(
-            model, X_train, y_train, k, weights, metric, metric_params
-        )
+        if (k, weights, metric, metric_params) != (5, "uniform", "euclidean", None):
+            raise ValueError("a model brings its own k, weights and metric; got some of them as well. Leave them out.")
+        X_train, y_train, k, weights, metric, metric_params = _from_model(model, X_train, y_train)
     if X_train is None or y_train is None:
         raise ValueError("value needs training points and their labels; pass X_train and y_train, or a fitted model.")
     if (X_test is None) != (y_test is None):
-        raise ValueError("X_test and y_test go together; got only one of them. Leave out both to value the points by each other.")
+        raise ValueError(
+            "X_test and y_test go together; got only one of them. Leave out both to value the points by each other."
+        )
     valuation = KNNValuation(
         k,
         utility=utility,
@@ -470,17 +472,13 @@ def _ids(rows: Any, ids: npt.ArrayLike | None) -> AnyArray | None:
     return np.asarray(index.to_numpy()) if isinstance(index, pd.Index) else None
 
 
-def _from_model(
-    model: Any, X_train: Any, y_train: Any, k: int, weights: Any, metric: _Metric, metric_params: Any
-) -> tuple[Any, Any, int, Any, _Metric, Any]:
+def _from_model(model: Any, X_train: Any, y_train: Any) -> tuple[Any, Any, int, Any, _Metric, Any]:
     """Read the settings and, where none are given, the training points of a fitted scikit-learn model."""
     if not hasattr(model, "n_neighbors") or not hasattr(model, "kneighbors") or not hasattr(model, "_y"):
         raise TypeError(
             f"model must be a fitted KNeighborsClassifier or KNeighborsRegressor; got {type(model).__name__}. "
             "Fit it first."
         )
-    if k not in (5, model.n_neighbors) or weights not in ("uniform", model.weights) or metric != "euclidean":
-        raise ValueError("a model brings its own k, weights and metric; got some of them as well. Leave them out.")
     if X_train is None:
         X_train = model._fit_X
         y_train = model.classes_[model._y] if hasattr(model, "classes_") else model._y

@@ -66,7 +66,7 @@ class Weights(ABC):
             Finite, at least 0. A weight does not depend on the length of the list.
         """
 
-    def depth(self, k: int) -> int:  # noqa: ARG002
+    def depth(self, k: int) -> int:
         """Return how many neighbours the weight of a single one depends on."""
         return 1
 
@@ -77,7 +77,7 @@ class Uniform(Weights):
 
     weighted: ClassVar[bool] = False
 
-    def __call__(self, distances: FloatArray, k: int) -> FloatArray:  # noqa: ARG002
+    def __call__(self, distances: FloatArray, k: int) -> FloatArray:
         return np.ones(distances.shape)
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Uniform(Weights):
 class Distance(Weights):
     """One over the distance; where some distances are 0, those points weigh 1 and all others 0, as in scikit-learn."""
 
-    def __call__(self, distances: FloatArray, k: int) -> FloatArray:  # noqa: ARG002
+    def __call__(self, distances: FloatArray, k: int) -> FloatArray:
         with np.errstate(divide="ignore", over="ignore"):
             weights: FloatArray = 1.0 / distances
         infinite = np.isinf(weights)
@@ -208,7 +208,7 @@ class Custom(Weights):
 
     falls: ClassVar[bool] = False
 
-    def __call__(self, distances: FloatArray, k: int) -> FloatArray:  # noqa: ARG002
+    def __call__(self, distances: FloatArray, k: int) -> FloatArray:
         answer = np.asarray(self.function(distances))
         if answer.shape != distances.shape:
             raise ValueError(

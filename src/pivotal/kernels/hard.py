@@ -1,4 +1,4 @@
-"""Hard votes, one vote each: closed forms in one pass from the farthest point to the nearest.
+r"""Hard votes, one vote each: closed forms in one pass from the farthest point to the nearest.
 
 By the push-out identity (see the theory page), for i nearer than m,
 
@@ -9,7 +9,7 @@ nearer than m, i left out. The expectation depends on i only through its class, 
 serves all points. A vote is won when its lead, right minus wrong, exceeds a threshold (0: ties lose; -1: ties win),
 so i and m make a difference exactly when the lead of T is at the threshold:
 
-    i \\ m     right                       wrong                      third class
+    i \ m     right                       wrong                      third class
     right     -                           lead in {t, t+1}           lead = t
     wrong     minus: lead in {t, t+1}     -                          minus: lead = t+1
     third     minus: lead = t             lead = t+1                 -

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pivotal._types import FloatArray, IndexArray
+from pivotal._types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 
 # So many numbers are compared at once. A constant, so that the compiler unrolls the comparison into vector code.
@@ -49,40 +49,45 @@ def make_scratch(room: int) -> Scratch:
 
 
 @kernel
-def partition(values: FloatArray, start: int, stop: int, pivot: float, equal: bool) -> int:
-    """Move what is below the pivot, or equal to it if `equal`, to the front of values[start:stop]; return its end.
-
-    Every value is swapped, needed or not: there is no branch for the processor to guess wrong.
-    """
-    middle = start
-    for c in range(start, stop):
-        value = values[c]
-        values[c] = values[middle]
-        values[middle] = value
-        middle += value <= pivot if equal else value < pivot
-    return middle
+def copy(source: AnyArray, target: AnyArray, count: int) -> None:
+    """Copy the first `count` entries; assigning one slice to another would take seconds to compile."""
+    for c in range(count):
+        target[c] = source[c]
 
 
 @kernel
 def nth_smallest(values: FloatArray, count: int, rank: int) -> float:
-    """Value of this rank, from 0, among the first `count` values, which are rearranged."""
+    """Value of this rank, from 0, among the first `count` values, which are rearranged.
+
+    Quickselect that swaps every value, needed or not: there is no branch for the processor to guess wrong.
+    """
     low, high = 0, count
     while True:
         one, two, three = values[low], values[(low + high) // 2], values[high - 1]
         pivot = max(min(one, two), min(max(one, two), three))
-        middle = partition(values, low, high, pivot, False)
+        middle = low
+        for c in range(low, high):
+            value = values[c]
+            values[c] = values[middle]
+            values[middle] = value
+            middle += value < pivot
         if rank < middle:
             high = middle
             continue
-        low = partition(values, middle, high, pivot, True)
+        low = middle
+        for c in range(middle, high):
+            value = values[c]
+            values[c] = values[low]
+            values[low] = value
+            low += value <= pivot
         if rank < low:
-            return pivot
+            return float(pivot)
 
 
 @kernel
 def keep_nearest(distances: FloatArray, indices: IndexArray, count: int, depth: int, scratch: Scratch) -> float:
     """Keep the `depth` nearest of `count` > `depth` points in their order, the first of equals; return the farthest."""
-    scratch.spare_distances[:count] = distances[:count]
+    copy(distances, scratch.spare_distances, count)
     farthest = nth_smallest(scratch.spare_distances, count, depth - 1)
     nearer = 0
     for c in range(count):
@@ -144,8 +149,8 @@ def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch
         own_indices, other_indices = other_indices, own_indices
         moved = not moved
     if moved:
-        distances[:count] = scratch.spare_distances[:count]
-        indices[:count] = scratch.spare_indices[:count]
+        copy(scratch.spare_distances, distances, count)
+        copy(scratch.spare_indices, indices, count)
 
 
 @kernel
@@ -204,8 +209,8 @@ def rank_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances
     for i in range(rows.shape[0]):
         pick_nearest(rows[i], depth, scratch)
         sort_nearest(scratch.near_distances, scratch.near_indices, depth, scratch)
-        indices[i] = scratch.near_indices[:depth]
-        distances[i] = scratch.near_distances[:depth]
+        copy(scratch.near_indices, indices[i], depth)
+        copy(scratch.near_distances, distances[i], depth)
 
 
 @kernel
@@ -220,5 +225,5 @@ def sort_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances
         for c in range(n_train):
             scratch.near_indices[c] = c
         sort_nearest(rows[i], scratch.near_indices, n_train, scratch)
-        indices[i] = scratch.near_indices[:depth]
-        distances[i] = rows[i, :depth]
+        copy(scratch.near_indices, indices[i], depth)
+        copy(rows[i], distances[i], depth)

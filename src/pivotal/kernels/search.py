@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from pivotal._types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.order import STRIDE, Scratch, keep_nearest, nth_smallest, pick_nearest, sort_nearest
+from pivotal.kernels.order import STRIDE, Scratch, copy, keep_nearest, nth_smallest, pick_nearest, sort_nearest
 
 _LARGEST = float(np.finfo(np.float32).max)
 # One step up in single precision, with room to spare.
@@ -156,7 +156,7 @@ def thin_out(
     scores, indices, distances = lists.scores[i], lists.indices[i], lists.distances[i]
     count = lists.counts[i]
     if lists.settled[i] == 0:
-        scratch.spare_distances[:count] = scores[:count]
+        copy(scores, scratch.spare_distances, count)
         score = nth_smallest(scratch.spare_distances, count, depth - 1)
         lower_cut(i, score + lists.offset[i], growth, lists)
         kept = 0
@@ -279,8 +279,8 @@ def rank_shortlists(
         if count > depth:
             keep_nearest(far, near, count, depth, scratch)
         sort_nearest(far, near, depth, scratch)
-        indices[i] = near[:depth]
-        distances[i] = far[:depth]
+        copy(near, indices[i], depth)
+        copy(far, distances[i], depth)
 
 
 @kernel
@@ -298,7 +298,8 @@ def measure_all(X: AnyArray, queries: FloatArray, squared: bool, columns: FloatA
             for j in range(n_features):
                 columns[j, t] = X[start + t, j]
         for i in range(queries.shape[0]):
-            totals[:] = 0.0
+            for t in range(STRIDE):
+                totals[t] = 0.0
             for j in range(n_features):
                 column = columns[j]
                 here = queries[i, j]
@@ -375,7 +376,9 @@ def rank_sparse(
     for i in range(scores.shape[0]):
         own = slice(query_starts[i], query_starts[i + 1])
         pick_nearest(scores[i], depth, scratch)
-        worst = near_distances[:depth].max()
+        worst = near_distances[0]
+        for c in range(1, depth):
+            worst = max(worst, near_distances[c])
         cut = cut_at(worst + offset[i], growth, noise[i], offset[i])
         count = 0
         farthest = np.inf
@@ -397,5 +400,5 @@ def rank_sparse(
         if count > depth:
             keep_nearest(near_distances, near_indices, count, depth, scratch)
         sort_nearest(near_distances, near_indices, depth, scratch)
-        indices[i] = near_indices[:depth]
-        distances[i] = near_distances[:depth]
+        copy(near_indices, indices[i], depth)
+        copy(near_distances, distances[i], depth)
