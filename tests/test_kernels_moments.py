@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial.legendre import leggauss
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import SmallGame, small_games, small_regressions
 
+import reference
 from pivotal.kernels.moments import (
     place_votes,
     regression_scratch,
@@ -23,6 +22,7 @@ from pivotal.kernels.moments import (
     soft_weighted,
     table_size,
 )
+from strategies import SmallGame, small_games, small_regressions
 
 CHANCES = st.sampled_from([0.0, 0.25, 0.5, 0.8, 1.0]) | st.floats(0.0, 1.0, allow_subnormal=False)
 Values = np.ndarray[Any, np.dtype[np.float64]]
@@ -60,12 +60,14 @@ def run(
 
 def run_soft(game: SmallGame, nodes: list[tuple[float, float]], empty: float, **options: Any) -> Values:
     right = [label == game.target for label in game.labels]
-    return run(1, right, game.votes, empty, game.k, nodes, **options)[0]
+    values: Values = run(1, right, game.votes, empty, game.k, nodes, **options)[0]
+    return values
 
 
 def run_regression(game: SmallGame, nodes: list[tuple[float, float]], **options: Any) -> Values:
     residuals = [label - game.target for label in game.labels]
-    return run(2, residuals, game.votes, -(game.target**2), game.k, nodes, **options)[0]
+    values: Values = run(2, residuals, game.votes, -(game.target**2), game.k, nodes, **options)[0]
+    return values
 
 
 def enumerate_game(game: SmallGame, utility: str, p: float, ranks: int | None = None, **options: Any) -> list[float]:
@@ -111,9 +113,7 @@ def exact_values(degree: int, marks: list[int], votes: list[int], empty: int, k:
 
 
 @pytest.mark.kernels
-@given(
-    game=small_games(max_n=7), p=CHANCES, empty=st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(-3, 2)])
-)
+@given(game=small_games(max_n=7), p=CHANCES, empty=st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(-3, 2)]))
 @settings(deadline=None, max_examples=150)
 def test_soft_values_equal_enumeration(game: SmallGame, p: float, empty: Fraction) -> None:
     values = run_soft(game, [(p, 1.0)], float(empty))
@@ -160,6 +160,12 @@ def test_recorded_games_of_every_semivalue() -> None:
         assert_allclose(values, expected, rtol=1e-13, atol=1e-12, err_msg=str(given_))
         checked[given_["utility"]] += 1
     assert min(checked.values()) > 30
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("degree", [1, 2])
+def test_nobody_plays(degree: int) -> None:
+    assert_array_equal(run(degree, [1, 0], [2, 1], 0.5, 1, [(0.5, 1.0)], ranks=0), [[0.0, 0.0]])
 
 
 @pytest.mark.kernels

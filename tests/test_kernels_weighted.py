@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial.legendre import leggauss
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import SmallGame, small_games
 
+import reference
 from pivotal.kernels._tables import FEWEST_SLOTS, blend, choose_stride, count_slots, settle, total
 from pivotal.kernels.weighted import Rows, hard_scratch, hard_weighted, lay_out, list_players, span, table_size
+from strategies import SmallGame, small_games
 
 CHANCES = st.sampled_from([0.0, 0.25, 0.5, 0.8, 1.0]) | st.floats(0.0, 1.0, allow_subnormal=False)
 FEWEST_TABLES = 3 + FEWEST_SLOTS
+Values = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def run(
@@ -37,7 +38,7 @@ def run(
     ties_win: bool = False,
     absent: bool = False,
     tables: int | None = None,
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+) -> Values:
     """Call the kernel for each (p, weight), with scratch full of rubbish."""
     codes, votes = np.atleast_2d(codes).astype(np.int32), np.atleast_2d(votes).astype(np.int32)
     targets = np.atleast_1d(targets).astype(np.int32)
@@ -52,11 +53,12 @@ def run(
     return out
 
 
-def run_game(game: SmallGame, p: float, **options: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+def run_game(game: SmallGame, p: float, **options: Any) -> Values:
     """Values of a small game, the mean over its wrong classes."""
     n_classes = len(game.classes)
     weight = 1.0 / max(1, n_classes - 1)
-    return run(game.labels, game.votes, game.target, n_classes, game.k, [(p, weight)], **options)[0]
+    values: Values = run(game.labels, game.votes, game.target, n_classes, game.k, [(p, weight)], **options)[0]
+    return values
 
 
 def enumerate_game(game: SmallGame, p: float, players: list[int], classes: list[int], **options: Any) -> list[Fraction]:
@@ -183,6 +185,11 @@ def test_a_class_first_met_beyond_the_ranks_plays_where_the_others_are_absent() 
     assert_array_equal(values, [0.0, 0.0, 1.0])
     values = run([2, 1, 0], [1, 1, 1], 0, 4, 1, [(0.5, 1.0)], ranks=1, absent=True, ties_win=True)[0]
     assert_array_equal(values, [0.0, 0.0, 1.0])
+
+
+@pytest.mark.kernels
+def test_nobody_plays() -> None:
+    assert_array_equal(run([1, 0], [2, 1], 1, 2, 1, [(0.5, 1.0)], ranks=0, ties_win=True), [[0.0, 0.0]])
 
 
 @pytest.mark.kernels

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pivotal._threads import count_threads, spread
 from pivotal._threads import slices as cut
@@ -125,7 +126,7 @@ class Engine:
         """Mean over the queries so far; shape (n_train,)."""
         return (self._totals + self._rests) / self.n_queries
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float, settings: Mapping[str, Any]) -> Values:
+    def result(self, *, ids: npt.ArrayLike | None, vote_resolution: float, settings: Mapping[str, Any]) -> Values:
         """Values so far, with their error bound."""
         error = self._truncation / self.n_queries + self._solver.error + _ROUNDING
         return Values(

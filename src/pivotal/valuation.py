@@ -198,7 +198,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         tags.non_deterministic = False
         return tags
 
-    def _fit(self, X: Any, y: Any, ids: AnyArray | None, x_name: str, y_name: str, y_test: AnyArray | None) -> Self:
+    def _fit(self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None) -> Self:
         """Fit checked features; `y_test` may bring labels that training does not show."""
         self._k, self._tol, self._bits = check_k(self.k), check_tol(self.tol), check_bits(self.bits)
         self._game, self._semivalue = as_game(self.utility), as_semivalue(self.semivalue)
@@ -464,10 +464,10 @@ def value_from_neighbors(
     return engine.result(ids=names, vote_resolution=0.0, settings=settings)
 
 
-def _ids(rows: Any, ids: npt.ArrayLike | None) -> AnyArray | None:
+def _ids(rows: Any, ids: npt.ArrayLike | None) -> npt.ArrayLike | None:
     """Names of the training points: those given, or the index of a pandas object, or none."""
     if ids is not None:
-        return np.asarray(ids)
+        return ids
     index = getattr(rows, "index", None)
     return np.asarray(index.to_numpy()) if isinstance(index, pd.Index) else None
 
