@@ -14,7 +14,6 @@ ORDER = [
     "_threads",
     "_labels",
     "kernels",
-    "_brute",
     "neighbors",
     "weights",
     "semivalues",

@@ -204,7 +204,7 @@ def test_errors_are_far_below_the_chance_to_be_reached(degree: int, p: float) ->
     values = sign * run(degree, labels, votes, sign * 2.0, k, [(p, 1.0)])[0]
     for i, (value, answer) in enumerate(zip(values.tolist(), exact, strict=True)):
         reach = sum(comb(i, s) * Fraction(p) ** s * (1 - Fraction(p)) ** (i - s) for s in range(min(k, i + 1)))
-        assert abs(Fraction(value) - answer) < Fraction(1, 10**14) * reach * largest
+        assert abs(Fraction(value) - answer) < Fraction(1, 10**15) * reach * largest
 
 
 def test_equal_marks_of_long_lists_earn_alike() -> None:

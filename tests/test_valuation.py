@@ -172,7 +172,7 @@ def test_an_interrupted_update_keeps_the_blocks_it_finished(data: tuple) -> None
     utility=st.sampled_from(
         ["hard", "plurality", "soft", "soft-k", "regression", pivotal.Hard(tie="win", scale="sum")]
     ),
-    weights=st.sampled_from(["uniform", "distance", lambda d: d]),
+    weights=st.sampled_from(["uniform", "distance", lambda d: np.exp(-d)]),
     n_classes=st.integers(1, 4),
     k=st.integers(1, 6),
 )

@@ -84,7 +84,6 @@ def test_named_weights_fall_with_distance(distances, k):
     for name in ("uniform", "distance", "rbf", "linear", "rbf(1e-3)", "linear(1e9)"):
         weights = as_weights(name)
         answer = weights(distances, k)
-        assert weights.falls
         assert answer.shape == distances.shape
         assert np.isfinite(answer).all()
         assert (answer >= 0).all()
@@ -124,11 +123,17 @@ def test_names_objects_functions_and_none():
     assert RBF().weighted
 
 
-def test_a_function_gets_the_distances_and_may_grow():
-    weights = as_weights(lambda distances: distances**2)
-    assert not weights.falls
-    assert_array_equal(weights(DISTANCES, k=1), DISTANCES**2)
-    assert_array_equal(as_weights(lambda distances: distances > 1)(DISTANCES[:1], k=1), [[0.0, 0.0, 1.0, 1.0]])
+def test_a_function_gets_the_distances():
+    assert_array_equal(as_weights(lambda d: 1 / (1 + d))(DISTANCES, k=1), 1 / (1 + DISTANCES))
+    assert_array_equal(as_weights(lambda d: d < 1)(DISTANCES[:1], k=1), (DISTANCES[:1] < 1).astype(float))
+
+
+def test_a_function_may_not_grow_with_distance():
+    with pytest.raises(ValueError, match="weights that never grow with distance; got larger ones farther away"):
+        as_weights(lambda d: d**2)(DISTANCES, k=1)
+    # Growth within rounding is none: the weights are made to fall.
+    wavering = as_weights(lambda d: np.where(np.arange(d.shape[1]) % 2, 1.0 + 1e-15, 1.0) * np.ones(d.shape))
+    assert (np.diff(wavering(DISTANCES, k=1), axis=1) <= 0).all()
 
 
 @pytest.mark.parametrize("name", ["gaussian", "RBF", 3, RBF])

@@ -198,7 +198,9 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         tags.non_deterministic = False
         return tags
 
-    def _fit(self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None
+    ) -> Self:
         """Fit checked features; `y_test` may bring labels that training does not show."""
         self._k, self._tol, self._bits = check_k(self.k), check_tol(self.tol), check_bits(self.bits)
         self._game, self._semivalue = as_game(self.utility), as_semivalue(self.semivalue)
@@ -270,7 +272,6 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             most=n_players,
             tol=self._tol,
             largest_vote=2**self._bits - 1 if self._weights.weighted else None,
-            votes_fall=self._weights.falls,
             n_jobs=self.n_jobs,
         )
         self._engine, self._self_queries = engine, self_queries

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _MOST_BITS = 16
+_NOISE = 1e-12  # weights that grow by less, relatively, grow by rounding
 
 
 class Weights(ABC):
@@ -42,12 +43,9 @@ class Weights(ABC):
     ----------
     weighted : bool
         Whether votes may differ at all.
-    falls : bool
-        Whether weights are known never to grow with distance.
     """
 
     weighted: ClassVar[bool] = True
-    falls: ClassVar[bool] = True
 
     @abstractmethod
     def __call__(self, distances: FloatArray, k: int) -> FloatArray:
@@ -201,12 +199,11 @@ class Custom(Weights):
     Parameters
     ----------
     function : callable
-        Takes an array of distances, (n_queries, depth), and returns an array of weights of the same shape.
+        Takes an array of distances, (n_queries, depth), nearest first, and returns an array of weights of the same
+        shape: finite, at least 0, and never growing with distance.
     """
 
     function: Callable[[FloatArray], Any]
-
-    falls: ClassVar[bool] = False
 
     def __call__(self, distances: FloatArray, k: int) -> FloatArray:
         answer = np.asarray(self.function(distances))
@@ -220,7 +217,14 @@ class Custom(Weights):
         if not (weights.min() >= 0.0 and weights.max() < math.inf):
             odd = weights[~((weights >= 0.0) & (weights < math.inf))][0]
             raise ValueError(f"{self} must return finite weights of at least 0; got {odd}.")
-        return weights
+        # A vote is a share of the largest weight, which must be known however short the list is.
+        falling = np.minimum.accumulate(weights, axis=1)
+        if (weights - falling > _NOISE * weights[:, :1]).any():
+            raise ValueError(
+                f"{self} must return weights that never grow with distance; got larger ones farther away. "
+                "Give votes of your own to value_from_neighbors."
+            )
+        return falling
 
     def __str__(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))

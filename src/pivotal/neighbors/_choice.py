@@ -1,13 +1,4 @@
-"""Who is near: queries to the training points nearest to them.
-
-An index answers `search(queries, depth)` with two arrays of shape (n_queries, depth): training indices, nearest first,
-and distances. Points at the same distance come in the order of their training index.
-
-    "auto", "brute"                    BruteIndex     every metric, exact; the same for any threads and blocks
-    "kd_tree", "ball_tree"             TreeIndex      scikit-learn's trees: fast in few dimensions
-    a fitted scikit-learn estimator    ForeignIndex   whatever it finds, checked
-    an object with `search`            ForeignIndex   an approximate index, a vector database, a metric of your own
-"""
+"""Choosing an index by name or object, and cutting queries into blocks."""
 
 from __future__ import annotations
 
@@ -15,12 +6,13 @@ import numbers
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pivotal._brute import DenseEuclidean, Neighbors, SparseEuclidean
-from pivotal._guests import TREES, ForeignIndex, TreeIndex
-from pivotal._index import Index, NeighborIndex, by_rows, check_table
-from pivotal._metrics import Metric, check_size, is_sparse, make_engine
+from pivotal._validation import check_features
+from pivotal.neighbors._brute import DenseEuclidean, Neighbors, SparseEuclidean
+from pivotal.neighbors._guests import TREES, ForeignIndex, TreeIndex
+from pivotal.neighbors._index import Index, by_rows
+from pivotal.neighbors._metrics import Metric, check_size, is_sparse, make_engine
 
-__all__ = ["BruteIndex", "ForeignIndex", "Index", "NeighborIndex", "TreeIndex", "as_index", "blocks"]
+__all__ = ["BruteIndex", "as_index", "blocks"]
 
 # Bytes that the lists of a block of queries may take, and what one entry of a list takes on its way through the
 # package: index, distance, weight, vote, class, value.
@@ -70,7 +62,7 @@ class BruteIndex(Index):
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = -1,
     ) -> None:
-        super().__init__(by_rows(check_table(X, "X")), n_jobs)
+        super().__init__(by_rows(check_features(X, "X")), n_jobs)
         self._metric = metric
         self._engine = make_engine(self._X, metric, metric_params, self._n_threads)
 
@@ -79,7 +71,7 @@ class BruteIndex(Index):
 
     def _check_queries(self, queries: Any) -> Any:
         if self._metric == "precomputed":
-            queries = check_table(queries, "queries")
+            queries = check_features(queries, "queries")
             if queries.shape[1] != self.n_train:
                 raise ValueError(
                     f"precomputed queries must have a distance to each of the {self.n_train} training points; "

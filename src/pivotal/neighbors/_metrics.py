@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
-from pivotal._brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean
 from pivotal._types import AnyArray, FloatArray
 from pivotal.kernels.search import unit_rows
+from pivotal.neighbors._brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean
 
 Metric: TypeAlias = str | Callable[..., float]
 

@@ -11,11 +11,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
-from pivotal._brute import Neighbors, empty_result
-from pivotal._index import Index, check_table, order_ties
-from pivotal._metrics import Metric, is_sparse
 from pivotal._threads import slices, spread
 from pivotal._types import AnyArray, FloatArray
+from pivotal._validation import check_features
+from pivotal.neighbors._brute import Neighbors, empty_result
+from pivotal.neighbors._index import Index, order_ties
+from pivotal.neighbors._metrics import Metric, is_sparse
 
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 
@@ -46,7 +47,7 @@ class TreeIndex(Index):
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = -1,
     ) -> None:
-        super().__init__(check_table(X, "X"), n_jobs)
+        super().__init__(check_features(X, "X"), n_jobs)
         if is_sparse(self._X):
             raise ValueError(f'neighbors="{kind}" needs dense points; got a sparse matrix. Use neighbors="brute".')
         tree = TREES[kind]

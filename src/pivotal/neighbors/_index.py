@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from pivotal._brute import Neighbors
-from pivotal._metrics import is_sparse
 from pivotal._threads import count_threads
 from pivotal._types import AnyArray
 from pivotal._validation import check_features
+from pivotal.neighbors._brute import Neighbors
+from pivotal.neighbors._metrics import is_sparse
 
 
 class NeighborIndex(Protocol):
@@ -100,7 +100,7 @@ class Index(ABC):
 
     def _check_queries(self, queries: Any) -> Any:
         """Return queries as float64 of the kind of the training points, dense or sparse."""
-        return as_like(check_table(queries, "queries", like=self._X), self._X)
+        return as_like(check_features(queries, "queries", like=self._X), self._X)
 
     def _check_depth(self, depth: object, most: int) -> int:
         if isinstance(depth, numbers.Integral) and not isinstance(depth, bool) and 1 <= int(depth) <= most:
@@ -114,21 +114,6 @@ def order_ties(indices: AnyArray, distances: AnyArray) -> Neighbors:
         order = np.lexsort((indices, distances), axis=1)
         indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
     return indices, distances
-
-
-def check_table(X: Any, name: str, like: Any = None) -> Any:
-    """As `check_features`, at once if X is already what it should be: one pass over the training points, no copy."""
-    if (
-        isinstance(X, np.ndarray)
-        and X.ndim == 2
-        and X.size > 0
-        and X.dtype in (np.float32, np.float64)
-        and (like is None or X.shape[1] == like.shape[1])
-    ):
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(X.sum(dtype=np.float64)):
-                return X
-    return check_features(X, name, like)
 
 
 def by_rows(X: Any) -> Any:
