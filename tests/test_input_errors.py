@@ -15,6 +15,7 @@ from pivotal import KNNValuation, value, value_from_neighbors
 
 X, Y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 1]
 QUERY, TARGET = [[0.5, 0.5]], [1]
+LARGE = {"X_train": np.zeros((900, 2)), "y_train": np.arange(900) % 2}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,10 @@ QUERY, TARGET = [[0.5, 0.5]], [1]
         ({"classes": [0, 1, 1]}, "classes must name each label once; got 1 twice"),
         ({"utility": "plurality", "weights": "distance"}, 'utility="plurality" takes one vote each.*utility="hard"'),
         ({"utility": "soft-k", "weights": "distance"}, 'utility="soft-k" takes one vote each.*utility="soft"'),
+        (
+            {"k": 200, "bits": 16, "weights": "distance", **LARGE},
+            "k=200 and votes up to 65535 need tables of .* GiB per",
+        ),
         ({"ids": ["a"]}, r"ids must have one entry per training point"),
         ({"block_size": 0}, "block_size must be"),
         ({"X_test": None}, "X_test and y_test go together; got only one of them"),

@@ -10,9 +10,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
 from nearness import HARD_CASES, all_distances, all_equal, assert_same, grid, nearest, plain, scattered
-from pivotal.neighbors import _brute
 from pivotal.kernels import order
-from pivotal.neighbors import BruteIndex, as_index, blocks
+from pivotal.neighbors import BruteIndex, _brute, as_index, blocks
 
 
 @pytest.fixture

@@ -17,8 +17,6 @@ from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semiv
 from pivotal.solvers import Block, make_solver
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
-pytestmark = pytest.mark.kernels
-
 
 def solve(
     game: Game, semivalue: Semivalue, labels: list, target: float, k: int, n_classes: int, votes: list | None = None
@@ -42,6 +40,7 @@ def exactly(values: list[Fraction]) -> np.ndarray:
     return np.array([float(v) for v in values])
 
 
+@pytest.mark.kernels
 @given(small_games(weighted=False), utilities(), semivalues())
 @settings(max_examples=300)
 def test_one_vote_each_equals_enumeration(game: SmallGame, utility: tuple, semivalue: tuple) -> None:
@@ -53,6 +52,7 @@ def test_one_vote_each_equals_enumeration(game: SmallGame, utility: tuple, semiv
     np.testing.assert_allclose(got, exactly(exact), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.kernels
 @given(small_games(max_n=7, weighted=True), utilities(), semivalues())
 @settings(max_examples=200)
 def test_votes_equal_enumeration(game: SmallGame, utility: tuple, semivalue: tuple) -> None:
@@ -74,6 +74,7 @@ def test_votes_equal_enumeration(game: SmallGame, utility: tuple, semivalue: tup
     np.testing.assert_allclose(got, exactly(exact), atol=2e-14)
 
 
+@pytest.mark.kernels
 @given(small_regressions(max_n=8), semivalues(), st.booleans())
 @settings(max_examples=200)
 def test_regression_equals_enumeration(game: SmallGame, semivalue: tuple, weighted: bool) -> None:
@@ -83,6 +84,7 @@ def test_regression_equals_enumeration(game: SmallGame, semivalue: tuple, weight
     np.testing.assert_allclose(got, exactly(exact), atol=2e-12)  # squares of up to 16
 
 
+@pytest.mark.kernels
 @given(small_games(max_n=7), measures())
 @settings(max_examples=60)
 def test_any_measure_equals_enumeration(game: SmallGame, measure: tuple) -> None:
@@ -92,6 +94,7 @@ def test_any_measure_equals_enumeration(game: SmallGame, measure: tuple) -> None
     np.testing.assert_allclose(got, exactly(exact), atol=1e-14)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("vector", reference.load_vectors(), ids=lambda v: v["arguments"]["utility"])
 def test_stored_vectors(vector: dict) -> None:
     told = vector["arguments"]
@@ -120,6 +123,7 @@ def test_stored_vectors(vector: dict) -> None:
 # --- axioms ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.kernels
 @given(small_games(max_n=30, weighted=False), utilities(), st.sampled_from([Shapley(), Banzhaf(), BetaShapley(4, 1)]))
 def test_axioms(game: SmallGame, utility: tuple, semivalue: Semivalue) -> None:
     name, options = utility

@@ -34,6 +34,7 @@ def naive_order(X: np.ndarray, query: np.ndarray) -> np.ndarray:
     return np.argsort(((X - query) ** 2).sum(axis=1), kind="stable")
 
 
+@pytest.mark.kernels
 @given(
     seed=st.integers(0, 2**32 - 1),
     semivalue=semivalues(),

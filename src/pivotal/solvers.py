@@ -19,7 +19,9 @@ from pivotal.games import Game, Hard, Plurality, Regression, Soft
 from pivotal.quadrature import quadrature
 from pivotal.semivalues import Semivalue
 
-__all__ = ["Block", "Solver", "make_solver"]
+__all__ = ["Block", "Solver", "check_votes_allowed", "make_solver"]
+
+_MOST_BYTES = 2**32  # tables of one thread
 
 
 class Block(NamedTuple):
@@ -170,10 +172,15 @@ class _Weighted(Solver):
         self.largest_vote = largest_vote
         self.rule = quadrature(semivalue, k, n, tol)
         self.error = self.rule.error
+        self._reals, self._integers = self._scratch_sizes(int(self.rule.ranks.max()))
+        if 8 * self._reals > _MOST_BYTES:
+            raise ValueError(
+                f"k={k} and votes up to {largest_vote} need tables of {8 * self._reals / 2**30:.0f} GiB per thread, "
+                f"more than the {_MOST_BYTES // 2**30} GiB allowed. Use fewer bits or a smaller k."
+            )
 
     def scratch(self) -> tuple[AnyArray, ...]:
-        reals, integers = self._scratch_sizes(int(self.rule.ranks.max()))
-        return np.empty(reals), np.empty(integers, dtype=np.int64)
+        return np.empty(self._reals), np.empty(self._integers, dtype=np.int64)
 
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         out[...] = 0.0

@@ -87,7 +87,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
     >>> import pivotal
     >>> model = pivotal.KNNValuation(k=1).fit([[0.0], [1.0], [2.0]], ["cat", "cat", "dog"])
     >>> model.update([[0.1]], ["cat"]).update([[1.9]], ["dog"]).values_
-    array([0.3125, 0.0625, 0.3125])
+    array([0.25, 0.25, 0.5 ])
     """
 
     def __init__(
@@ -336,9 +336,9 @@ def value(
     >>> import pivotal
     >>> values = pivotal.value([[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0], k=1)
     >>> values.values
-    array([0.3125, 0.0625, 0.3125])
+    array([0.25, 0.25, 0.5 ])
     >>> values.rank()
-    array([0, 2, 1])
+    array([2, 0, 1])
     """
     if model is not None:
         if (k, weights, metric, metric_params) != (5, "uniform", "euclidean", None):

@@ -105,18 +105,17 @@ def two_class_pass(
         # Now i is the one pushed out: it leaves the points from which T is drawn, and the chances follow.
         shrink = (rank - 1.0) / (rank - k)
         if votes[i] > 0:
-            chance_plus *= (plus - 1.0 - right) * shrink / (plus - 1.0)
+            chance_plus *= (plus - 1.0 - right) * shrink / max(plus - 1.0, 1.0)
             chance_minus *= (plus - right) * shrink / plus
             plus -= 1
         else:
             chance_plus *= (minus - wrong) * shrink / minus
-            chance_minus *= (minus - 1.0 - wrong) * shrink / (minus - 1.0)
+            chance_minus *= (minus - 1.0 - wrong) * shrink / max(minus - 1.0, 1.0)
             minus -= 1
         fresh = age >= _FRESH_EVERY
-        # A comparison with NaN is false: the 0/0 of the last point of a class ends here too.
-        if fresh or not chance_plus > _TINY:
+        if fresh or chance_plus < _TINY:
             chance_plus = chance_of_balance(plus - 1, minus, right, wrong)
-        if fresh or not chance_minus > _TINY:
+        if fresh or chance_minus < _TINY:
             chance_minus = chance_of_balance(plus, minus - 1, right, wrong)
         age = 1 if fresh else age + 1
         if votes[i] > 0:

@@ -77,7 +77,7 @@ def regression_scratch(k: int, largest: int, ranks: int) -> tuple[int, int]:
 
 
 def _scratch(k: int, largest: int, ranks: int, degree: int) -> tuple[int, int]:
-    k = min(k, ranks)
+    k = max(1, min(k, ranks))
     table = (degree + 1) * table_size(k, largest)
     beside = ranks + (degree + 2) * (k * largest + 1) + 2 * table
     return beside + count_slots(table, ranks) * table, k + 1 + 5 * (ranks + 2)
