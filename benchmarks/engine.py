@@ -52,8 +52,8 @@ def fastest(*jobs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
 
 def points(n: int, d: int, n_queries: int, seed: int = 0) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(seed)
-    X, queries = rng.normal(size=(n, d)).astype(np.float32), rng.normal(size=(n_queries, d)).astype(np.float32)
-    side = rng.normal(size=d).astype(np.float32)
+    X, queries = (rng.standard_normal((size, d), dtype=np.float32) for size in (n, n_queries))
+    side = rng.standard_normal(d, dtype=np.float32)
     return X, (X @ side > 0).astype(np.int64), queries, (queries @ side > 0).astype(np.int64)
 
 
@@ -188,8 +188,8 @@ def page(rows: list[Row], memory: dict[str, float], start: dict[str, float]) -> 
     lines = [
         "# How fast",
         "",
-        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. They take turns in one process;",
-        f"the fastest of {ROUNDS} rounds counts for both, after one round that compiles. A ratio below 1: faster.",
+        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. Library and peer take turns in a process.",
+        f"The fastest of {ROUNDS} rounds counts for both, after one round that compiles. A ratio below 1 means faster.",
         "",
         f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
         f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, numba {version('numba')}.",

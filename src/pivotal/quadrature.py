@@ -3,7 +3,7 @@
 The value of a point is a polynomial in p, so some rule is exact; far fewer nodes suffice. Panels shrink towards
 p = 0, where the far ranks live:
 
-    0 ... h ... 4h .... 1/4 ........ 1/2 ................ 1        h about k / 4n
+    0 .. h .. 4h ...... 1/16 ............ 1/4 ........................................ 1        h about 8k / n
 
 and at node p only the ranks that a coalition drawn with p can reach take part.
 
@@ -28,7 +28,7 @@ from pivotal.semivalues import Banzhaf, BetaShapley, Measure, Semivalue, binomia
 
 __all__ = ["Quadrature", "quadrature"]
 
-_NODES_PER_PANEL = (8, 12, 16, 24, 32, 48, 64, 96)
+_NODES_PER_PANEL = (12, 16, 24, 32, 48, 64, 96, 128)
 _GOOD_ENOUGH = 4e-15  # below this, rounding in the certificate itself dominates
 
 
@@ -116,12 +116,14 @@ def _certificate(semivalue: BetaShapley, nodes: FloatArray, weights: FloatArray,
 
 def _beta_rule(semivalue: BetaShapley, k: int, n: int, count: int) -> tuple[FloatArray, FloatArray]:
     """Gauss rules for p ~ Beta(beta, alpha): Jacobi where the density has a singular end, Legendre elsewhere."""
-    smallest = k / (4.0 * n)
+    # Long panels with many nodes are the cheapest, but Gauss-Jacobi weights lose digits as their number grows.
+    singular = _singular_part(semivalue.alpha) != 0.0 or _singular_part(semivalue.beta) != 0.0
+    shrink, smallest = (2.0, 0.25 * k / n) if singular else (4.0, 8.0 * k / n)
     edges = [1.0]
     # A game of few points is a polynomial that one panel integrates exactly.
     if 2 * count < n:
         while edges[-1] > smallest:
-            edges.append(edges[-1] / 2.0)
+            edges.append(edges[-1] / shrink)
     edges.append(0.0)
     panels = [_panel(semivalue, low, high, count) for high, low in pairwise(edges)]
     nodes = np.concatenate([panel[0] for panel in panels])
