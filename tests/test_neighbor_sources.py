@@ -304,4 +304,4 @@ def test_an_error_in_a_thread_is_raised():
         raise ValueError(f"part {part}")
 
     with pytest.raises(ValueError, match="part 0"):
-        _threads.spread(fail, [0, 1, 2], 2)
+        _threads.run_all(fail, [0, 1, 2], 2)

@@ -36,7 +36,7 @@ def slices(n_items: int, most: int, n_threads: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
-def spread(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:
+def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:
     """Run `work` on every task, in `n_threads` threads."""
     if n_threads == 1 or len(tasks) == 1:
         for task in tasks:

@@ -7,13 +7,12 @@ the mean over the queries so far, with a bound on its error.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pivotal._threads import count_threads, spread
-from pivotal._threads import slices as cut
+from pivotal._threads import count_threads, run_all, slices
 from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.games import Game
 from pivotal.results import Values
@@ -22,8 +21,21 @@ from pivotal.solvers import Block, make_solver
 
 __all__ = ["Engine"]
 
-# Rounding error of any value, in units of the range of the utility: generous, for it is promised.
+# Allowance for rounding in any value, in units of the range of the utility; tests hold every kernel to it.
 _ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """What has been counted so far: sums over queries, and the largest range of the utility."""
+
+    totals: FloatArray
+    rests: FloatArray
+    n_queries: int = 0
+    full: float = 0.0
+    empty: float = 0.0
+    truncation: float = 0.0
+    spread: float = 0.0
 
 
 class Engine:
@@ -83,10 +95,12 @@ class Engine:
         self._n_threads = count_threads(n_jobs)
         self._scratch = [self._solver.scratch() for _ in range(self._n_threads)]
         self._reach = semivalue.reach(k, self.depth + 1)
-        n_train = labels.shape[0]
-        self._totals, self._rests = np.zeros(n_train), np.zeros(n_train)
-        self._full, self._empty, self._truncation, self._spread = 0.0, 0.0, 0.0, 0.0
-        self.n_queries = 0
+        self._tally = _Tally(np.zeros(labels.shape[0]), np.zeros(labels.shape[0]))
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+        return self._tally.n_queries
 
     def add(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> None:
         """Count some queries.
@@ -102,39 +116,46 @@ class Engine:
         """
         from pivotal.kernels.ledger import add_queries
 
+        # One memory layout, or numba would compile the kernels once more for every other.
+        indices = np.ascontiguousarray(indices)
+        votes = None if votes is None else np.ascontiguousarray(votes)
         block = Block(self._labels[indices], votes, targets)
         values = np.empty(indices.shape)
-        parts = cut(len(targets), len(targets), self._n_threads)
+        parts = slices(len(targets), len(targets), self._n_threads)
 
         def work(part: int) -> None:
             queries = parts[part]
             self._solver.solve(block.slice(queries), self._scratch[part], values[queries])
 
-        spread(work, range(len(parts)), self._n_threads)
-        # All that can be interrupted is done: from here on a block counts whole or not at all.
-        full = self._game.everyone(block.labels, block.votes, targets, self._n_classes, self._k)
-        empty = self._game.nobody(targets, self._n_classes)
-        truncation = self._dropped(block)
-        add_queries(indices, values, self._totals, self._rests)
-        self._full = _run_on(self._full, full)
-        self._empty = _run_on(self._empty, empty)
-        self._truncation += truncation
-        self._spread = max(self._spread, self._game.spread(self._n_classes, self._labels, targets))
-        self.n_queries += len(targets)
+        run_all(work, range(len(parts)), self._n_threads)
+        tally = self._tally
+        totals, rests = tally.totals.copy(), tally.rests.copy()
+        add_queries(indices, values, totals, rests)
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._tally = _Tally(
+            totals,
+            rests,
+            tally.n_queries + len(targets),
+            _run_on(tally.full, self._game.everyone(block.labels, votes, targets, self._n_classes, self._k)),
+            _run_on(tally.empty, self._game.nobody(targets, self._n_classes)),
+            tally.truncation + self._dropped(block),
+            max(tally.spread, self._game.spread(self._n_classes, self._labels, targets)),
+        )
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return (self._totals + self._rests) / self.n_queries
+        return (self._tally.totals + self._tally.rests) / self.n_queries
 
-    def result(self, *, ids: npt.ArrayLike | None, vote_resolution: float, settings: Mapping[str, Any]) -> Values:
+    def result(self, *, ids: AnyArray | None, vote_resolution: float, settings: Mapping[str, Any]) -> Values:
         """Values so far, with their error bound."""
-        error = self._truncation / self.n_queries + self._solver.error + _ROUNDING
+        tally = self._tally
+        error = tally.truncation / tally.n_queries + self._solver.error + _ROUNDING
         return Values(
             self.values(),
-            n_queries=self.n_queries,
-            full_utility=self._full / self.n_queries,
-            empty_utility=self._empty / self.n_queries,
-            error_bound=self._spread * error,
+            n_queries=tally.n_queries,
+            full_utility=tally.full / tally.n_queries,
+            empty_utility=tally.empty / tally.n_queries,
+            error_bound=tally.spread * error,
             ids=ids,
             vote_resolution=vote_resolution,
             settings={**settings, "depth": self.depth, "n_players": self._n_players, "n_classes": self._n_classes},

@@ -50,7 +50,7 @@ class Values:
     ids : array-like of shape (n_train,), optional
         Names of the training points; their indices when None.
     vote_resolution : float, default=0.0
-        Width of one integer vote relative to the largest weight; 0 when the votes are exact.
+        Largest rounding of a weight to an integer vote, relative to the query's largest weight; 0 for exact votes.
     settings : mapping of str to JSON values, optional
         How the values were computed: k, utility, semivalue, and so on.
 
@@ -98,7 +98,7 @@ class Values:
             "empty_utility": _number("empty_utility", empty_utility),
             "error_bound": _number("error_bound", error_bound, non_negative=True),
             "standard_error": None if standard_error is None else _errors(standard_error, array.size),
-            "ids": _names(ids, array.size),
+            "ids": as_ids(ids, array.size),
             "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
             "settings": _freeze({} if settings is None else settings, "settings"),
         }
@@ -326,7 +326,8 @@ def _errors(standard_error: ArrayLike, n_train: int) -> FloatArray:
     return _finite("standard_error", array)
 
 
-def _names(ids: ArrayLike | None, n_train: int) -> AnyArray:
+def as_ids(ids: ArrayLike | None, n_train: int) -> AnyArray:
+    """Return the names of the training points: those given, or their indices."""
     return np.arange(n_train) if ids is None else _one_dimensional("ids", ids, n_train)
 
 

@@ -221,38 +221,26 @@ class _WeightedHardSolver(_Weighted):
         )
 
 
-class _WeightedSoftSolver(_Weighted):
-    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
-        from pivotal.kernels.moments import soft_scratch
+class _WeightedAverageSolver(_Weighted):
+    """Soft label and regression."""
 
-        return soft_scratch(self.k, self.largest_vote, ranks)
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        from pivotal.kernels.moments import regression_scratch, soft_scratch
+
+        sizes = regression_scratch if self.game.task == "regression" else soft_scratch
+        return sizes(self.k, self.largest_vote, ranks)
 
     def _add(
         self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
     ) -> None:
-        from pivotal.kernels.moments import soft_weighted
+        from pivotal.kernels.moments import regression_weighted, soft_weighted
 
         assert block.votes is not None
-        empty = self.game.nobody(block.targets, self.n_classes)
         reals, integers = scratch
-        soft_weighted(_right(block), block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
-
-
-class _WeightedRegressionSolver(_Weighted):
-    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
-        from pivotal.kernels.moments import regression_scratch
-
-        return regression_scratch(self.k, self.largest_vote, ranks)
-
-    def _add(
-        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
-    ) -> None:
-        from pivotal.kernels.moments import regression_weighted
-
-        assert block.votes is not None
+        add = regression_weighted if self.game.task == "regression" else soft_weighted
+        terms = _residuals(block) if self.game.task == "regression" else _right(block)
         empty = self.game.nobody(block.targets, self.n_classes)
-        reals, integers = scratch
-        regression_weighted(_residuals(block), block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
+        add(terms, block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
 
 
 def make_solver(
@@ -282,8 +270,8 @@ def make_solver(
     check_votes_allowed(game)
     tables: dict[type[Game], Callable[..., Solver]] = {
         Hard: _WeightedHardSolver,
-        Soft: _WeightedSoftSolver,
-        Regression: _WeightedRegressionSolver,
+        Soft: _WeightedAverageSolver,
+        Regression: _WeightedAverageSolver,
     }
     return tables[type(game)](game, semivalue, k, n, n_classes, largest_vote, tol)
 

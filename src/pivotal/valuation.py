@@ -25,7 +25,7 @@ from pivotal._version import __version__
 from pivotal.engine import Engine
 from pivotal.games import Game, as_game
 from pivotal.neighbors import Index, as_index, blocks
-from pivotal.results import Values
+from pivotal.results import Values, as_ids
 from pivotal.semivalues import Semivalue, as_semivalue
 from pivotal.solvers import check_votes_allowed
 from pivotal.weights import Weights, as_weights, check_bits, minimum_depth, resolution, to_votes
@@ -195,7 +195,6 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        tags.non_deterministic = False
         return tags
 
     def _fit(
@@ -217,7 +216,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             self._n_classes = len(self._codes.classes)
         check_same_length(X, labels, x_name, y_name)
         self._labels = labels if self._codes is None else self._codes.encode(labels, y_name)
-        self._ids = ids
+        self._ids = as_ids(ids, len(labels))
         self._index: Index = as_index(
             self.neighbors, X, metric=self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs
         )
@@ -430,7 +429,10 @@ def value_from_neighbors(
         codes = ClassCodes.of(train, test, classes=classes)
         labels, targets, n_classes = codes.encode(train, "y_train"), codes.encode(test, "y_test"), len(codes.classes)
     lists = check_lists(indices, len(labels), len(targets))
+    names = as_ids(_ids(y_train, ids), len(labels))
     ballots = None if votes is None else check_votes(votes, lists.shape)
+    if ballots is not None and (ballots == 1).all():
+        ballots = None  # one vote each, in other words
     if ballots is not None:
         check_votes_allowed(game)
     depth = lists.shape[1]
@@ -449,8 +451,8 @@ def value_from_neighbors(
     )
     with tqdm(total=len(targets), unit="query", disable=not progress, desc="valuing") as bar:
         for queries in blocks(len(targets), engine.depth, block_size=block_size):
-            rows = None if ballots is None else np.ascontiguousarray(ballots[queries, : engine.depth])
-            engine.add(np.ascontiguousarray(lists[queries, : engine.depth]), rows, targets[queries])
+            rows = None if ballots is None else ballots[queries, : engine.depth]
+            engine.add(lists[queries, : engine.depth], rows, targets[queries])
             bar.update(queries.stop - queries.start)
     settings = {
         "k": k,
@@ -461,7 +463,6 @@ def value_from_neighbors(
         "tol": tol,
         "version": __version__,
     }
-    names = _ids(y_train, ids)
     return engine.result(ids=names, vote_resolution=0.0, settings=settings)
 
 

@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._threads import single_threaded_blas, slices, spread
+from pivotal._threads import run_all, single_threaded_blas, slices
 from pivotal._types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels.order import STRIDE, make_scratch, rank_rows, sort_rows
 from pivotal.kernels.search import Shortlists, centre_rows, measure_all, rank_shortlists, rank_sparse, scan_tile
@@ -116,7 +116,7 @@ class DenseEuclidean:
         def prepare(rows: slice) -> None:
             centre_rows(X[rows], self._centre, self._scale, self._points[rows], self._norms[:n_train][rows])
 
-        spread(prepare, slices(n_train, n_train, n_threads), n_threads)
+        run_all(prepare, slices(n_train, n_train, n_threads), n_threads)
         groups = -(-n_features // _TILE_FEATURES)
         self._error, self._growth = _error(min(n_features, _TILE_FEATURES) + groups, _SINGLE, n_features)
 
@@ -134,7 +134,7 @@ class DenseEuclidean:
             fill(queries[part], indices[part], distances[part])
 
         with single_threaded_blas():
-            spread(work, slices(n_queries, most, n_threads), n_threads)
+            run_all(work, slices(n_queries, most, n_threads), n_threads)
         return indices, distances
 
     def _sort_all(self, queries: FloatArray, indices: IndexArray, distances: FloatArray) -> None:
@@ -253,7 +253,7 @@ class SparseEuclidean:
                 distances[part],
             )
 
-        spread(work, slices(n_queries, _rows_at_once(n_train, n_threads), n_threads), n_threads)
+        run_all(work, slices(n_queries, _rows_at_once(n_train, n_threads), n_threads), n_threads)
         return indices, distances
 
 
@@ -281,5 +281,5 @@ class Pairwise:
             _rank(self._measure(queries[part]), indices[part], distances[part])
 
         with single_threaded_blas():
-            spread(work, slices(n_queries, _rows_at_once(self._n_train, n_threads), n_threads), n_threads)
+            run_all(work, slices(n_queries, _rows_at_once(self._n_train, n_threads), n_threads), n_threads)
         return indices, distances

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
-from pivotal._threads import slices, spread
+from pivotal._threads import run_all, slices
 from pivotal._types import AnyArray, FloatArray
 from pivotal._validation import check_features
 from pivotal.neighbors._brute import Neighbors, empty_result
@@ -75,7 +75,7 @@ class TreeIndex(Index):
                 order = np.lexsort((found[0], gaps[0]))[:depth]
                 indices[row], distances[row] = found[0][order], gaps[0][order]
 
-        spread(work, slices(len(queries), len(queries), self._n_threads), self._n_threads)
+        run_all(work, slices(len(queries), len(queries), self._n_threads), self._n_threads)
         return indices, distances
 
 
