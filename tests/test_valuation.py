@@ -434,3 +434,19 @@ def test_an_index_of_ones_own(data: tuple) -> None:
 @parametrize_with_checks([KNNValuation(), KNNValuation(k=2, weights="distance", semivalue="shapley", bits=3)])
 def test_scikit_learn_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_lists_of_neighbours_for_regression() -> None:
+    responses, target = [1.5, -2.0, 0.25, 3.0], 0.5
+    exact = reference.semivalues(responses, target, 2, "regression", ("shapley",), votes=[3, 2, 2, 1])
+    got = value_from_neighbors(
+        [[0, 1, 2, 3]], responses, [target], k=2, votes=[[3, 2, 2, 1]], utility="regression", semivalue="shapley"
+    )
+    np.testing.assert_allclose(got.values, [float(v) for v in exact], rtol=0, atol=got.error_bound)
+
+
+def test_votes_of_one_each_are_no_weights() -> None:
+    ones = value_from_neighbors([[0, 1, 2]], [0, 1, 0], [0], k=2, votes=np.ones((1, 3), dtype=int), utility="plurality")
+    np.testing.assert_array_equal(
+        ones.values, value_from_neighbors([[0, 1, 2]], [0, 1, 0], [0], k=2, utility="plurality").values
+    )
