@@ -74,7 +74,7 @@ def test_blocks_and_threads_leave_no_trace(make, monkeypatch):
             with monkeypatch.context() as patch:
                 patch.setattr(_brute, "_TILE_POINTS", tile)
                 index = BruteIndex(X, n_jobs=n_jobs)
-                parts = [index.search(queries[block], depth) for block in blocks(50, depth, block_size=size)]
+                parts = [index.search(queries[block], depth) for block in blocks(50, size)]
             assert_same((np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])), expected)
 
 
@@ -266,7 +266,7 @@ def test_points_query_each_other(neighbors, make, depth):
     distances = all_distances(X, X)
     distances[np.eye(100, dtype=bool)] = np.inf
     expected = nearest(distances, depth)
-    for block in blocks(100, depth, block_size=33):
+    for block in blocks(100, 33):
         indices, gaps = index.search_self(block.start, block.stop, depth)
         assert_array_equal(indices, expected[0][block])
         assert_allclose(gaps, expected[1][block], rtol=1e-14)

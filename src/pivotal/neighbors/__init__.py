@@ -3,14 +3,49 @@
 An index answers `search(queries, depth)` with two arrays of shape (n_queries, depth): training indices, nearest first,
 and distances. Points at the same distance come in the order of their training index.
 
-    "auto", "brute"                    BruteIndex     every metric, exact; the same for any threads and blocks
+    "auto"                             AutoIndex      exact: brute force, or a tree where that is faster
+    "brute"                            BruteIndex     every metric, exact; the same for any threads and blocks
     "kd_tree", "ball_tree"             TreeIndex      scikit-learn's trees: fast in few dimensions
+    "faiss-flat"                       FaissFlat      exact
+    "faiss-ivf", "faiss-hnsw"          FaissIVF, FaissHNSW         approximate
+    "pynndescent", "hnswlib"           PyNNDescent, HNSWLib        approximate
     a fitted scikit-learn estimator    ForeignIndex   whatever it finds, checked
     an object with `search`            ForeignIndex   an approximate index, a vector database, a metric of your own
+
+`measure_recall` tells how many of the true neighbours an approximate index finds.
 """
 
-from pivotal.neighbors._choice import BruteIndex, as_index, blocks
+from pivotal.neighbors._approximate import ApproximateIndex, Settings
+from pivotal.neighbors._choice import AutoIndex, BruteIndex, as_index, blocks
+from pivotal.neighbors._chunks import ChunkedIndex, as_bytes
+from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
+from pivotal.neighbors._graphs import HNSWLib, PyNNDescent
 from pivotal.neighbors._guests import ForeignIndex, TreeIndex
-from pivotal.neighbors._index import Index, NeighborIndex
+from pivotal.neighbors._index import Index, NeighborIndex, fitting_queries
+from pivotal.neighbors._recall import measure_recall
+from pivotal.neighbors._sources import RowSource, is_source, open_source
 
-__all__ = ["BruteIndex", "ForeignIndex", "Index", "NeighborIndex", "TreeIndex", "as_index", "blocks"]
+__all__ = [
+    "ApproximateIndex",
+    "AutoIndex",
+    "BruteIndex",
+    "ChunkedIndex",
+    "FaissFlat",
+    "FaissHNSW",
+    "FaissIVF",
+    "ForeignIndex",
+    "HNSWLib",
+    "Index",
+    "NeighborIndex",
+    "PyNNDescent",
+    "RowSource",
+    "Settings",
+    "TreeIndex",
+    "as_bytes",
+    "as_index",
+    "blocks",
+    "fitting_queries",
+    "is_source",
+    "measure_recall",
+    "open_source",
+]

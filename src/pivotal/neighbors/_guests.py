@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -37,6 +37,8 @@ class TreeIndex(Index):
     n_jobs : int or None, default=-1
         Threads; -1 is one per processor.
     """
+
+    exact: ClassVar[bool] = True
 
     def __init__(
         self,

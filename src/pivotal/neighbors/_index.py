@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,12 @@ from pivotal._types import AnyArray
 from pivotal._validation import check_features
 from pivotal.neighbors._brute import Neighbors
 from pivotal.neighbors._metrics import is_sparse
+
+# What an entry of a list takes on its way through the package: index, distance, weight, vote, class, value.
+ENTRY_BYTES = 40
+# What the lists of a block of queries may take, and how many of them it may have.
+_BLOCK_BYTES = 2**28
+_QUERIES_AT_ONCE = 4096
 
 
 class NeighborIndex(Protocol):
@@ -52,7 +58,11 @@ class Index(ABC):
     ----------
     n_train : int
         Number of training points.
+    exact : bool
+        Whether what it finds are known to be the nearest.
     """
+
+    exact: ClassVar[bool] = False
 
     def __init__(self, X: Any, n_jobs: int | None) -> None:
         self._X = X
@@ -94,6 +104,10 @@ class Index(ABC):
         others[others.all(axis=1), -1] = False
         return indices[others].reshape(-1, depth), distances[others].reshape(-1, depth)
 
+    def block_size(self, depth: int, max_memory: int | None = None) -> int:
+        """Return how many queries to ask at once, given the bytes that their lists may take."""
+        return fitting_queries(depth, max_memory)
+
     @abstractmethod
     def _find(self, queries: Any, depth: int) -> Neighbors:
         """Answer checked queries."""
@@ -106,6 +120,12 @@ class Index(ABC):
         if isinstance(depth, numbers.Integral) and not isinstance(depth, bool) and 1 <= int(depth) <= most:
             return int(depth)
         raise ValueError(f"depth must be a whole number from 1 to {most}, the points to choose from; got {depth!r}.")
+
+
+def fitting_queries(depth: int, max_memory: int | None = None) -> int:
+    """Return how many lists fit into memory; no more than a few seconds' work, for progress and interruption."""
+    budget = _BLOCK_BYTES if max_memory is None else max_memory // 2
+    return max(1, min(_QUERIES_AT_ONCE, budget // (ENTRY_BYTES * depth)))
 
 
 def order_ties(indices: AnyArray, distances: AnyArray) -> Neighbors:

@@ -1,0 +1,301 @@
+"""What indexes of other packages have in common: they propose candidates, exact distances put them in order.
+
+Such a package works in single precision. It is given points centred, scaled by a power of two and rounded, so that an
+offset costs no digits. It is asked for more candidates than are wanted, and these are ranked by the same distances in
+double precision as in an exhaustive search, equal distances by index. A query that gets too few is asked again with
+twice the effort, then four times, and then answered exhaustively. So is every query whose list takes more than an
+eighth of the training points, and every query to fewer than 256 of them: an index would not help.
+"""
+
+from __future__ import annotations
+
+import importlib
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import VALID_METRICS
+
+from pivotal._threads import run_all, slices
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal._validation import check_features
+from pivotal.kernels.search import centre_rows, measure_rows, unit_rows
+from pivotal.neighbors._brute import Neighbors, empty_result
+from pivotal.neighbors._guests import TREES
+from pivotal.neighbors._index import Index, by_rows
+from pivotal.neighbors._metrics import Engine, Metric, check_size, is_sparse, make_engine
+
+EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
+# Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.
+PASSED_THROUGH = ("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "hamming", "l1", "manhattan")
+
+_SMALLEST = 256
+_LONGEST = 0.125
+_EFFORTS = (1, 2, 4)
+# Queries farther out than this, in units of the spread of the points, see no difference between them in float32.
+_FAR = 2.0**20
+
+
+class Settings(ABC):
+    """What an index of another package is built with; passed as `neighbors=`, or by name for the defaults."""
+
+    name: ClassVar[str]
+    package: ClassVar[str]
+    extra: ClassVar[str]
+
+    @abstractmethod
+    def build(
+        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+    ) -> ApproximateIndex:
+        """Return the index of the training points."""
+
+    def load(self) -> Any:
+        """Import the package."""
+        try:
+            return importlib.import_module(self.package)
+        except ImportError as error:
+            raise ImportError(
+                f'neighbors="{self.name}" needs {self.package}; install it with pip install "pivotal[{self.extra}]"'
+            ) from error
+
+    def _check_count(self, parameter: str, least: int = 1, *, auto: bool = False) -> None:
+        """Raise unless a parameter is a whole number, or "auto" where that is allowed."""
+        given = getattr(self, parameter)
+        if auto and isinstance(given, str) and given == "auto":
+            return
+        if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < least:
+            other = ', or "auto"' if auto else ""
+            raise ValueError(f"{parameter} must be a whole number of at least {least}{other}; got {given!r}.")
+
+
+class ApproximateIndex(Index):
+    """Ranks by exact distances what another package's index proposes.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_train, n_features)
+        Training points, dense.
+    settings : Settings
+        Which index, and how it is built.
+    metric : str, default="euclidean"
+        One of those in `metrics`.
+    metric_params : dict, optional
+        None are known.
+    n_jobs : int or None, default=-1
+        Threads; -1 is one per processor.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether the neighbours are the true ones in any case; otherwise `measure_recall` tells how many are.
+    """
+
+    exact: ClassVar[bool] = False
+    metrics: ClassVar[tuple[str, ...]] = EUCLIDEAN
+
+    def __init__(
+        self,
+        X: Any,
+        settings: Settings,
+        metric: Metric = "euclidean",
+        *,
+        metric_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        super().__init__(by_rows(check_features(X, "X")), n_jobs)
+        name = settings.name
+        if is_sparse(self._X):
+            raise ValueError(f'neighbors="{name}" needs dense points; got a sparse matrix. Use neighbors="brute".')
+        parameters = dict(metric_params or {})
+        if metric == "minkowski" and parameters.get("p", 2) == 2 and parameters.get("w") is None:
+            metric, parameters = "euclidean", {}
+        if metric not in self.metrics or parameters:
+            raise ValueError(_unsupported(name, metric, parameters, self.metrics))
+        self._metric = str(metric)
+        self._settings = settings
+        self._package = settings.load()
+        self._space = (
+            OtherSpace(self._X, self._metric) if metric in PASSED_THROUGH else EuclideanSpace(self._X, self._metric)
+        )
+        if self.n_train >= _SMALLEST:
+            self._build(self._space.points)
+
+    @abstractmethod
+    def _build(self, points: npt.NDArray[np.float32]) -> None:
+        """Build the index."""
+
+    @abstractmethod
+    def _propose(
+        self, queries: npt.NDArray[np.float32], asked: int, effort: int
+    ) -> tuple[AnyArray, npt.NDArray[np.float32]]:
+        """Return candidates, -1 where there are none, and their rough distances; `effort` multiplies the default."""
+
+    def _spare(self, depth: int) -> int:
+        """How many candidates to ask for beyond `depth`, so that rounding does not cut off the wrong one."""
+        return 8 + depth // 8
+
+    def _doubtful(
+        self, queries: npt.NDArray[np.float32], last: npt.NDArray[np.float32], farthest: FloatArray
+    ) -> npt.NDArray[np.bool_]:
+        """Which queries must be answered exhaustively, given the last rough and the last wanted exact distance."""
+        return np.zeros(len(queries), np.bool_)
+
+    def _check_queries(self, queries: Any) -> Any:
+        queries = super()._check_queries(queries)
+        if self._metric != "cosine":
+            check_size(queries, "queries")
+        return queries
+
+    def _find(self, queries: FloatArray, depth: int) -> Neighbors:
+        if self.n_train < _SMALLEST or depth > _LONGEST * self.n_train:
+            return self._everyone.search(queries, depth, self._n_threads)
+        asked = min(self.n_train, depth + self._spare(depth))
+        exact, rough, unfit = self._space.place(queries)
+        candidates = np.full((len(queries), asked), -1, np.int64)
+        last = np.full(len(queries), np.inf, np.float32)
+        waiting = np.flatnonzero(~unfit)
+        for effort in _EFFORTS:
+            if waiting.size == 0:
+                break
+            found, distances = self._propose(rough[waiting], asked, effort)
+            candidates[waiting] = _each_once(found)
+            last[waiting] = distances[:, -1]
+            waiting = waiting[(candidates[waiting, asked - depth] < 0)]
+        answer = self._rank(exact, candidates, depth)
+        short = candidates[:, asked - depth] < 0
+        short[~short] |= self._doubtful(rough[~short], last[~short], answer[1][~short, -1])
+        if short.any():
+            answer[0][short], answer[1][short] = self._everyone.search(queries[short], depth, self._n_threads)
+        return answer
+
+    def _rank(self, queries: FloatArray, candidates: IndexArray, depth: int) -> Neighbors:
+        """Return the nearest `depth` candidates of each query; they come in ascending order, after any -1."""
+        indices, distances = empty_result(len(queries), depth)
+
+        def work(part: slice) -> None:
+            gaps = np.full(candidates[part].shape, np.inf)
+            starts = np.count_nonzero(candidates[part] < 0, axis=1)
+            for i, row in enumerate(range(part.start, part.stop)):
+                self._space.measure(queries[row], candidates[row], starts[i], gaps[i])
+            # Stable, so that equals stay in order of index.
+            order = np.argsort(gaps, axis=1, kind="stable")[:, :depth]
+            indices[part] = np.take_along_axis(candidates[part], order, 1)
+            distances[part] = np.take_along_axis(gaps, order, 1)
+
+        run_all(work, slices(len(queries), 4096, self._n_threads), self._n_threads)
+        return indices, distances
+
+    @cached_property
+    def _everyone(self) -> Engine:
+        """The exhaustive search, made when it is first needed."""
+        return make_engine(self._X, self._metric, None, self._n_threads)
+
+
+class EuclideanSpace:
+    """Points whose Euclidean distances are wanted, perhaps after scaling them to length 1, and their rounded images."""
+
+    def __init__(self, X: AnyArray, metric: str) -> None:
+        self._cosine = metric == "cosine"
+        self._squared = metric in ("cosine", "sqeuclidean")
+        if self._cosine:
+            X, nowhere = _unit_length(X)
+            # As in the exhaustive search, one more feature keeps points without direction at a right angle.
+            self._extra = bool(nowhere.any())
+            if self._extra:
+                X = np.column_stack([X, nowhere.astype(np.float64)])
+        else:
+            check_size(X, "X")
+        self._X = X
+        self._centre: FloatArray = X.mean(axis=0, dtype=np.float64)
+        self._scale = _scale_of(max(abs(float(X.min())), abs(float(X.max()))) + float(np.abs(self._centre).max()))
+        self.points = np.empty(X.shape, np.float32)
+        centre_rows(X, self._centre, self._scale, self.points, np.empty(X.shape[0], np.float32))
+
+    def place(self, queries: FloatArray) -> tuple[FloatArray, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """Return the queries among the points and among their images, and which of them have no place there."""
+        unfit = np.zeros(len(queries), np.bool_)
+        if self._cosine:
+            queries, unfit = _unit_length(queries)
+            if self._extra:
+                queries = np.column_stack([queries, np.zeros(len(queries))])
+        with np.errstate(over="ignore"):
+            rough = (queries - self._centre) * self._scale
+        unfit = unfit | ~(np.abs(rough).max(axis=1) <= _FAR)
+        rough[unfit] = 0.0
+        return queries, rough.astype(np.float32), unfit
+
+    def measure(self, query: FloatArray, candidates: IndexArray, start: int, distances: FloatArray) -> None:
+        """Fill in the exact distances of the candidates from `start` on."""
+        measure_rows(self._X, query, candidates, start, len(candidates), self._squared, distances)
+        if self._cosine:
+            distances *= 0.5
+
+    def squares(self, distances: FloatArray) -> FloatArray:
+        """Return squared distances among the images."""
+        squares = distances if self._squared else distances**2
+        return squares * ((2.0 if self._cosine else 1.0) * self._scale**2)
+
+
+class OtherSpace:
+    """Points for a metric that the package computes by itself."""
+
+    def __init__(self, X: AnyArray, metric: str) -> None:
+        self._X, self._metric = X.astype(np.float64, copy=False), metric
+        check_size(X, "X")
+        self._scale = _scale_of(max(abs(float(X.min())), abs(float(X.max()))))
+        self.points = (X * self._scale).astype(np.float32)
+
+    def place(self, queries: FloatArray) -> tuple[FloatArray, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        rough = queries * self._scale
+        unfit = ~(np.abs(rough).max(axis=1) <= _FAR)
+        rough[unfit] = 0.0
+        return queries, rough.astype(np.float32), unfit
+
+    def measure(self, query: FloatArray, candidates: IndexArray, start: int, distances: FloatArray) -> None:
+        rows = self._X[candidates[start:]]
+        if len(rows):
+            distances[start:] = np.maximum(pairwise_distances(query[np.newaxis], rows, metric=self._metric)[0], 0.0)
+
+
+def _scale_of(spread: float) -> float:
+    """Return the power of two that brings the points to about 1, its square far from overflow."""
+    return float(2.0 ** -max(-480, int(np.frexp(spread)[1])))
+
+
+def _unit_length(X: AnyArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Return the rows scaled to length 1, and which of them are zero."""
+    units, nowhere = np.empty(X.size), np.empty(X.shape[0], np.bool_)
+    unit_rows(np.arange(X.shape[0] + 1) * X.shape[1], np.ascontiguousarray(X).reshape(-1), units, nowhere)
+    return units.reshape(X.shape), nowhere
+
+
+def _each_once(found: AnyArray) -> IndexArray:
+    """Return the candidates of each row in ascending order, each once, behind a -1 for each one missing."""
+    candidates = np.sort(found.astype(np.int64), axis=1)
+    again = candidates[:, 1:] == candidates[:, :-1]
+    if again.any():
+        candidates[:, 1:][again] = -1
+        candidates.sort(axis=1)
+    return candidates
+
+
+def _unsupported(name: str, metric: Metric, parameters: dict[str, Any], metrics: tuple[str, ...]) -> str:
+    """Say which metrics the index knows, and which indexes know the metric."""
+    who = ["brute"]
+    if isinstance(metric, str):
+        who = [*who, *(kind for kind, tree in TREES.items() if metric in tree.valid_metrics)]
+        if metric in PASSED_THROUGH and not parameters:
+            who.append("pynndescent")
+    shown = repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", "a function")
+    if parameters:
+        shown += f" with metric_params={parameters}"
+    known = f'neighbors="{name}" knows the metrics {", ".join(metrics)}, without parameters; got {shown}.'
+    if isinstance(metric, str) and metric not in VALID_METRICS["brute"]:
+        return known
+    quoted = [f'"{one}"' for one in who]
+    return f"{known} Use neighbors={' or '.join(quoted)}."
