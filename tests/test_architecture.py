@@ -24,11 +24,13 @@ ORDER = [
     "results",
     "solvers",
     "engine",
+    "estimator",
     "valuation",
     "verification",
     "paper",
     "plots",
     "demo",
+    "bench",
     "cli",
     "__main__",
 ]

@@ -100,6 +100,7 @@ def test_settings_take_numpy_scalars():
         ({"n_queries": True}, r"n_queries must be a positive integer; got True"),
         ({"error_bound": -1e-9}, r"error_bound must be a finite number >= 0; got -1e-09"),
         ({"error_bound": math.inf}, r"error_bound must be a finite number >= 0; got inf"),
+        ({"recall": 1.5}, r"recall must lie in \[0, 1\]; got 1.5"),
         ({"vote_resolution": math.nan}, r"vote_resolution must be a finite number >= 0; got nan"),
         ({"full_utility": math.nan}, r"full_utility must be a finite number; got nan"),
         ({"empty_utility": -math.inf}, r"empty_utility must be a finite number; got -inf"),
@@ -316,6 +317,7 @@ def test_equals_notices_every_field():
         "standard_error": None,
         "ids": ["a", "b", "d"],
         "vote_resolution": 0.5,
+        "recall": 0.75,
         "settings": {**SETTINGS, "k": 6},
     }
     assert set(changes) == {field.name for field in dataclasses.fields(Values)}
@@ -386,6 +388,7 @@ def any_values(draw):
         standard_error=draw(st.none() | st.lists(positive, min_size=size, max_size=size)),
         ids=draw(st.none() | ids_arrays(size)),
         vote_resolution=draw(positive),
+        recall=draw(st.none() | st.floats(0, 1)),
         settings=draw(
             st.dictionaries(
                 TEXT,

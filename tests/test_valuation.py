@@ -219,6 +219,25 @@ def test_the_bound_is_not_vacuous() -> None:
     assert 1e-4 < short.error_bound < 2e-3  # 2^-9
 
 
+@pytest.mark.parametrize("options", [{}, {"weights": "rbf", "bits": 4}], ids=str)
+def test_lists_double_until_a_game_of_two_classes_has_enough(options: dict) -> None:
+    rng = np.random.default_rng(3)
+    # Class 9 is rare and far away, and its games see little of any list.
+    X, y = rng.normal(size=(6000, 2)), rng.integers(0, 3, 6000)
+    y[np.argsort(-np.abs(X).sum(axis=1))[:5]] = 9
+    queries, targets = np.r_[rng.normal(size=(12, 2)), [[40.0, 40.0]]], np.r_[rng.integers(0, 3, 12), 9]
+    game = pivotal.Hard(third_class="absent")
+    exact = value(X, y, queries, targets, k=2, utility=game, tol=0, **options)
+    cut = value(X, y, queries, targets, k=2, utility=game, tol=1e-9, **options)
+    assert exact.settings["depth"] == 6000
+    assert 100 < cut.settings["depth"] < 6000
+    assert cut.error_bound <= 1e-9 + 2e-14
+    assert np.abs(exact.values - cut.values).max() <= cut.error_bound + exact.error_bound
+    for block_size in (1, 5):
+        again = value(X, y, queries, targets, k=2, utility=game, tol=1e-9, block_size=block_size, **options)
+        np.testing.assert_array_equal(again.values, cut.values)
+
+
 def test_banzhaf_looks_at_a_constant_number_of_points() -> None:
     rng = np.random.default_rng(0)
     for n in (1000, 5000):

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from pivotal import paper
     from pivotal._conventions import Convention, conventions
     from pivotal._version import __version__
+    from pivotal.estimator import KNNValuation
     from pivotal.games import Game, Hard, Plurality, Regression, Soft
     from pivotal.neighbors import NeighborIndex
     from pivotal.results import Values
     from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
-    from pivotal.valuation import KNNValuation, value, value_from_neighbors
+    from pivotal.valuation import value, value_from_neighbors
     from pivotal.verification import Verification, verify
     from pivotal.weights import RBF, Linear
 
@@ -50,11 +51,12 @@ __all__ = [
 _HOME = {
     "_version": ["__version__"],
     "_conventions": ["Convention", "conventions"],
+    "estimator": ["KNNValuation"],
     "games": ["Game", "Hard", "Plurality", "Regression", "Soft"],
     "neighbors": ["NeighborIndex"],
     "results": ["Values"],
     "semivalues": ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley"],
-    "valuation": ["KNNValuation", "value", "value_from_neighbors"],
+    "valuation": ["value", "value_from_neighbors"],
     "verification": ["Verification", "verify"],
     "weights": ["RBF", "Linear"],
 }

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from pivotal._arrow import decode_ids, encode_ids, read_table, write_table
 from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal._validation import check_probability
 
 _EPS: Final = float(np.finfo(np.float64).eps)
-_SCALARS: Final = ("error_bound", "n_queries", "full_utility", "empty_utility", "vote_resolution")
+_SCALARS: Final = ("error_bound", "n_queries", "full_utility", "empty_utility", "vote_resolution", "recall")
 _HTML_ROWS: Final = 10  # half from each end
 
 
@@ -51,6 +52,9 @@ class Values:
         Names of the training points; their indices when None.
     vote_resolution : float, default=0.0
         Largest rounding of a weight to an integer vote, relative to the query's largest weight; 0 for exact votes.
+    recall : float, optional
+        Share of the true neighbours that an approximate index found, measured on some of the queries; None when the
+        neighbours are exact. The error bound takes the lists as true.
     settings : mapping of str to JSON values, optional
         How the values were computed: k, utility, semivalue, and so on.
 
@@ -73,6 +77,7 @@ class Values:
     standard_error: FloatArray | None
     ids: AnyArray
     vote_resolution: float
+    recall: float | None
     settings: Mapping[str, Any]
 
     def __init__(
@@ -86,6 +91,7 @@ class Values:
         standard_error: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         vote_resolution: float = 0.0,
+        recall: float | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         array = np.array(values, dtype=np.float64)
@@ -100,6 +106,7 @@ class Values:
             "standard_error": None if standard_error is None else _errors(standard_error, array.size),
             "ids": as_ids(ids, array.size),
             "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
+            "recall": None if recall is None else check_probability(recall, "recall"),
             "settings": _freeze({} if settings is None else settings, "settings"),
         }
         for name, content in checked.items():
@@ -285,6 +292,8 @@ class Values:
         shown = [f"n_train={len(self)}", f"n_queries={self.n_queries}"]
         shown += [f"{name}={self.settings[name]}" for name in ("k", "utility", "semivalue") if name in self.settings]
         shown.append(f"error_bound={self.error_bound:.2g}")
+        if self.recall is not None:
+            shown.append(f"recall={self.recall:.3g}")
         if self.standard_error is not None:
             shown.append(f"standard_error<={self.standard_error.max():.2g}")
         return f"Values({', '.join(shown)}, values in [{self.values.min():.4g}, {self.values.max():.4g}])"

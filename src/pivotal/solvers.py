@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pivotal._types import AnyArray, CodeArray, FloatArray
+from pivotal._threads import breathe
+from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.games import Game, Hard, Plurality, Regression, Soft
 from pivotal.quadrature import quadrature
 from pivotal.semivalues import Semivalue
@@ -22,6 +23,7 @@ from pivotal.semivalues import Semivalue
 __all__ = ["Block", "Solver", "check_votes_allowed", "make_solver"]
 
 _MOST_BYTES = 2**32  # tables of one thread
+_RANKS_AT_ONCE = 200_000  # a few milliseconds of closed forms; a rank of the tables counts for 32
 
 
 class Block(NamedTuple):
@@ -36,10 +38,13 @@ class Block(NamedTuple):
     targets: AnyArray
     """True label of each query, as class code or response; shape (n_queries,)."""
 
-    def slice(self, queries: slice) -> Block:
-        """Return some of the queries."""
-        votes = None if self.votes is None else self.votes[queries]
-        return Block(self.labels[queries], votes, self.targets[queries])
+    def part(self, queries: slice | IndexArray, depth: int | None = None) -> Block:
+        """Some of the queries, with the first `depth` of their neighbours."""
+        return Block(
+            np.ascontiguousarray(self.labels[queries, :depth]),
+            None if self.votes is None else np.ascontiguousarray(self.votes[queries, :depth]),
+            self.targets[queries],
+        )
 
 
 class Solver(ABC):
@@ -49,9 +54,12 @@ class Solver(ABC):
     ----------
     error : float
         Bound on the error of integrating over p, in units of the range of the utility.
+    queries_at_once : int
+        How many queries make a task of some milliseconds.
     """
 
     error = 0.0
+    queries_at_once = 1
 
     def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
         self.game, self.semivalue, self.k, self.n, self.n_classes = game, semivalue, k, n, n_classes
@@ -72,6 +80,7 @@ class _OneVoteEach(Solver):
         super().__init__(game, semivalue, k, n, n_classes)
         self.push = semivalue.push(k, n)
         self.sizes = semivalue.sizes(k, n)
+        self.queries_at_once = max(1, _RANKS_AT_ONCE // n)
 
     def scratch(self) -> tuple[AnyArray, ...]:
         return ()
@@ -84,7 +93,8 @@ class _HardSolver(_OneVoteEach):
         super().__init__(game, semivalue, k, n, n_classes)
         self.absent = not game.sees_only_top_k(n_classes)
         if self.absent:  # a game of two classes may have any number of players
-            self.sizes = np.array([semivalue.sizes(k, max(1, players)) for players in range(n + 1)])
+            others = np.maximum(np.arange(n + 1) - 1, 0)
+            self.sizes = np.stack([semivalue.joined(others, s) for s in range(k)], axis=1)
         else:
             self.sizes = self.sizes[np.newaxis]
 
@@ -172,6 +182,7 @@ class _Weighted(Solver):
         self.largest_vote = largest_vote
         self.rule = quadrature(semivalue, k, n, tol)
         self.error = self.rule.error
+        self.queries_at_once = max(1, _RANKS_AT_ONCE // (32 * int(self.rule.ranks.sum())))
         self._reals, self._integers = self._scratch_sizes(int(self.rule.ranks.max()))
         if 8 * self._reals > _MOST_BYTES:
             raise ValueError(
@@ -185,6 +196,7 @@ class _Weighted(Solver):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         out[...] = 0.0
         for p, weight, ranks in zip(self.rule.nodes, self.rule.weights, self.rule.ranks, strict=True):
+            breathe()
             self._add(block, float(p), float(weight), int(ranks), scratch, out)
 
     @abstractmethod

@@ -1,286 +1,34 @@
 """The public face: features and labels in, values out.
 
-`value` answers in one call. `KNNValuation` is the same with the training side fitted once and queries counted batch by
-batch. `value_from_neighbors` starts from lists of neighbours that were found elsewhere.
+`value` answers in one call. `value_from_neighbors` starts from lists of neighbours that were found elsewhere.
+`pivotal.estimator` has the same with the training side fitted once.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
 from pivotal._conventions import Convention
 from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
-from pivotal._types import AnyArray, FloatArray
-from pivotal._validation import check_features, check_k, check_lists, check_same_length, check_tol, check_votes
+from pivotal._types import AnyArray
+from pivotal._validation import check_features, check_k, check_lists, check_tol, check_votes
 from pivotal._version import __version__
 from pivotal.engine import Engine
+from pivotal.estimator import DEFAULT_TOL, KNNValuation, Metric, ids_of
 from pivotal.games import Game, as_game
-from pivotal.neighbors import Index, as_index, blocks
+from pivotal.neighbors import blocks, fitting_queries, is_source, open_source
 from pivotal.results import Values, as_ids
 from pivotal.semivalues import Semivalue, as_semivalue
 from pivotal.solvers import check_votes_allowed
-from pivotal.weights import Weights, as_weights, check_bits, minimum_depth, resolution, to_votes
+from pivotal.weights import Weights
 
-__all__ = ["KNNValuation", "value", "value_from_neighbors"]
-
-_DEFAULT_TOL = 1e-16
-_Metric = str | Callable[..., float]
-
-
-class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
-    """Value training points over any number of batches of queries.
-
-    Parameters
-    ----------
-    k : int, default=5
-        Number of neighbours that vote.
-    utility : str, Game or Convention, default="hard"
-        What a coalition earns: ``"hard"``, ``"plurality"``, ``"soft"``, ``"soft-k"``, ``"regression"``, the name of a
-        convention such as ``"jia2019"``, or an object such as ``pivotal.Hard(tie="win")``.
-    semivalue : str or Semivalue, default="banzhaf"
-        How coalitions are drawn: ``"banzhaf"``, ``"shapley"``, ``"loo"``, ``"beta(4,1)"``, or an object such as
-        ``pivotal.Banzhaf(0.3)``.
-    weights : str, Weights, callable or None, default="uniform"
-        How votes fall with distance, as scikit-learn takes it: ``"uniform"``, ``"distance"``, and also ``"rbf"`` and
-        ``"linear"``.
-    bits : int, default=7
-        Weights are rounded to integer votes of so many bits, 1 to 16.
-    metric : str or callable, default="euclidean"
-        Any metric of scikit-learn.
-    metric_params : dict, optional
-        Its parameters.
-    neighbors : str or object, default="auto"
-        How neighbours are found: a name, a fitted scikit-learn neighbours estimator, or an object with
-        ``search(queries, depth)``.
-    tol : float, default=1e-16
-        Truncation: points that change no value by more than this, in units of the utility's range, are not looked at.
-        0 uses every point. Shapley values are exact at the default, whatever the number of points.
-    classes : array-like, optional
-        The label set, when it is larger than what the training labels show.
-    n_jobs : int, default=-1
-        Threads; -1 is one per processor. Results do not depend on it.
-    block_size : int, optional
-        Queries per block; chosen from a memory budget by default. Results do not depend on it.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Attributes
-    ----------
-    values_ : float64 array of shape (n_train,)
-        Mean over all queries so far.
-    result_ : Values
-        The same with error bound, ids and settings.
-    n_queries_ : int
-        Queries so far.
-
-    Examples
-    --------
-    >>> import pivotal
-    >>> model = pivotal.KNNValuation(k=1).fit([[0.0], [1.0], [2.0]], ["cat", "cat", "dog"])
-    >>> model.update([[0.1]], ["cat"]).update([[1.9]], ["dog"]).values_
-    array([0.25, 0.25, 0.5 ])
-    """
-
-    def __init__(
-        self,
-        k: int = 5,
-        *,
-        utility: str | Game | Convention = "hard",
-        semivalue: str | Semivalue = "banzhaf",
-        weights: str | Weights | Callable[..., Any] | None = "uniform",
-        bits: int = 7,
-        metric: _Metric = "euclidean",
-        metric_params: Mapping[str, Any] | None = None,
-        neighbors: Any = "auto",
-        tol: float = _DEFAULT_TOL,
-        classes: npt.ArrayLike | None = None,
-        n_jobs: int | None = -1,
-        block_size: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.k = k
-        self.utility = utility
-        self.semivalue = semivalue
-        self.weights = weights
-        self.bits = bits
-        self.metric = metric
-        self.metric_params = metric_params
-        self.neighbors = neighbors
-        self.tol = tol
-        self.classes = classes
-        self.n_jobs = n_jobs
-        self.block_size = block_size
-        self.progress = progress
-
-    def fit(self, X: Any, y: Any, ids: npt.ArrayLike | None = None) -> Self:
-        """Take the training points; forgets all queries.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_train, n_features)
-            Training points.
-        y : array-like of shape (n_train,)
-            Labels of any type, or numbers for regression.
-        ids : array-like of shape (n_train,), optional
-            Names of the points, carried through to the result; a pandas index by default.
-        """
-        features = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_features=1, reset=True
-        )
-        if y is None:
-            raise ValueError("KNNValuation requires y to be passed, but the target y is None.")
-        return self._fit(features, y, _ids(X, ids), "X", "y", None)
-
-    def update(self, X: Any = None, y: Any = None) -> Self:
-        """Count a batch of queries; with neither X nor y, every training point once, against all the others.
-
-        Interrupting it loses nothing that was finished: whole blocks stay counted.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_queries, n_features), optional
-            Queries.
-        y : array-like of shape (n_queries,), optional
-            Their true labels.
-        """
-        check_is_fitted(self)
-        if (X is None) != (y is None):
-            raise ValueError("update needs both X and y, or neither for leave-one-out queries; got only one of them.")
-        if X is not None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self._update(X, y, "X", "y")
-
-    @property
-    def values_(self) -> FloatArray:
-        """Mean over all queries so far."""
-        return self._counted().values()
-
-    @property
-    def n_queries_(self) -> int:
-        """Queries so far."""
-        check_is_fitted(self)
-        return 0 if self._engine is None else self._engine.n_queries
-
-    @property
-    def result_(self) -> Values:
-        """The values with error bound, ids and settings."""
-        weighted = self._weights.weighted
-        settings = {
-            "k": self._k,
-            "utility": str(self._game),
-            "semivalue": str(self._semivalue),
-            "weights": str(self._weights),
-            "bits": self._bits if weighted else None,
-            "metric": self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "callable"),
-            "tol": self._tol,
-            "self_valuation": self._self_queries,
-            "version": __version__,
-        }
-        rounding = resolution(self._bits) if weighted else 0.0
-        return self._counted().result(ids=self._ids, vote_resolution=rounding, settings=settings)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_labels")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
-
-    def _fit(
-        self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None
-    ) -> Self:
-        """Fit checked features; `y_test` may bring labels that training does not show."""
-        self._k, self._tol, self._bits = check_k(self.k), check_tol(self.tol), check_bits(self.bits)
-        self._game, self._semivalue = as_game(self.utility), as_semivalue(self.semivalue)
-        self._weights = as_weights(self.weights)
-        if self._weights.weighted:
-            check_votes_allowed(self._game)
-        if self._game.task == "regression":
-            labels: AnyArray = as_responses(y, y_name)
-            self._codes, self._n_classes = None, 0
-        else:
-            labels = as_labels(y, y_name)
-            seen = (labels,) if y_test is None else (labels, y_test)
-            self._codes = ClassCodes.of(*seen, classes=self.classes)
-            self._n_classes = len(self._codes.classes)
-        check_same_length(X, labels, x_name, y_name)
-        self._labels = labels if self._codes is None else self._codes.encode(labels, y_name)
-        self._ids = as_ids(ids, len(labels))
-        self._index: Index = as_index(
-            self.neighbors, X, metric=self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs
-        )
-        self._engine: Engine | None = None
-        self._self_queries = False
-        return self
-
-    def _update(self, X: Any, y: Any, x_name: str, y_name: str) -> Self:
-        """Count checked queries, or the training points themselves when X is None."""
-        if X is None:
-            targets: AnyArray = self._labels
-        elif self._codes is None:
-            targets = as_responses(y, y_name)
-        else:
-            targets = self._codes.encode(as_labels(y, y_name), y_name)
-        if X is not None:
-            check_same_length(X, targets, x_name, y_name)
-        engine = self._engine_for(self_queries=X is None)
-        n_players = len(self._labels) - (X is None)
-        depth = min(n_players, max(engine.depth, minimum_depth(self._weights, self._k)))
-        with tqdm(total=len(targets), unit="query", disable=not self.progress, desc="valuing") as bar:
-            for queries in blocks(len(targets), depth, block_size=self.block_size):
-                if X is None:
-                    indices, distances = self._index.search_self(queries.start, queries.stop, depth)
-                else:
-                    indices, distances = self._index.search(X[queries], depth)
-                votes = None
-                if self._weights.weighted:
-                    votes = to_votes(self._weights(distances, self._k), self._bits)[:, : engine.depth]
-                engine.add(indices[:, : engine.depth], votes, targets[queries])
-                bar.update(queries.stop - queries.start)
-        return self
-
-    def _engine_for(self, *, self_queries: bool) -> Engine:
-        if self._engine is not None:
-            if self._self_queries != self_queries:
-                raise ValueError(
-                    "queries of a test set and leave-one-out queries are different games and cannot be mixed; "
-                    "fit anew, or use a second KNNValuation."
-                )
-            return self._engine
-        n_players = len(self._labels) - self_queries
-        if n_players < 1:
-            raise ValueError("points that value each other must be at least two; got 1. Pass a test set.")
-        engine = Engine(
-            self._labels,
-            self._game,
-            self._semivalue,
-            k=self._k,
-            n_classes=self._n_classes,
-            n_players=n_players,
-            most=n_players,
-            tol=self._tol,
-            largest_vote=2**self._bits - 1 if self._weights.weighted else None,
-            n_jobs=self.n_jobs,
-        )
-        self._engine, self._self_queries = engine, self_queries
-        return engine
-
-    def _counted(self) -> Engine:
-        check_is_fitted(self)
-        if self._engine is None or self._engine.n_queries == 0:
-            raise AttributeError("there are no values before the first query; call update with queries first.")
-        return self._engine
+__all__ = ["value", "value_from_neighbors"]
 
 
 def value(
@@ -294,29 +42,33 @@ def value(
     semivalue: str | Semivalue = "banzhaf",
     weights: str | Weights | Callable[..., Any] | None = "uniform",
     bits: int = 7,
-    metric: _Metric = "euclidean",
+    metric: Metric = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     model: Any = None,
-    tol: float = _DEFAULT_TOL,
+    tol: float = DEFAULT_TOL,
     classes: npt.ArrayLike | None = None,
     ids: npt.ArrayLike | None = None,
     n_jobs: int | None = -1,
     block_size: int | None = None,
+    max_memory: int | str | None = None,
     progress: bool = False,
 ) -> Values:
     """Return what each training point is worth to a nearest-neighbour model.
 
     Parameters
     ----------
-    X_train : array-like, data frame or sparse matrix of shape (n_train, n_features)
-        Training points; those of `model` by default.
+    X_train : array-like, data frame, sparse matrix or path, of shape (n_train, n_features)
+        Training points; those of `model` by default. A memmap, or a .npy or Parquet file, is read chunk by chunk and
+        may be larger than memory.
     y_train : array-like of shape (n_train,)
         Their labels, of any type; numbers for regression.
     X_test, y_test : as X_train and y_train, optional
         Queries with their true labels. Without them the training points value each other: each is a query against
         all the others.
-    k, utility, semivalue, weights, bits, metric, metric_params, neighbors, tol, n_jobs, block_size, progress
+    k, utility, semivalue, weights, bits, metric, metric_params, neighbors, tol
+        As in `KNNValuation`.
+    n_jobs, block_size, max_memory, progress
         As in `KNNValuation`.
     model : fitted KNeighborsClassifier or KNeighborsRegressor, optional
         Takes the place of k, weights, metric and, where X_train is left out, of the training points.
@@ -362,12 +114,15 @@ def value(
         classes=classes,
         n_jobs=n_jobs,
         block_size=block_size,
+        max_memory=max_memory,
         progress=progress,
     )
-    features = check_features(X_train, "X_train")
-    names = _ids(X_train, ids)
+    features = open_source(X_train, "X_train") if is_source(X_train) else check_features(X_train, "X_train")
+    names = ids_of(X_train, ids)
     if X_test is None:
         return valuation._fit(features, y_train, names, "X_train", "y_train", None)._update(None, None, "", "").result_
+    if isinstance(X_test, str | os.PathLike):
+        X_test = open_source(X_test, "X_test")[:]
     queries = check_features(X_test, "X_test", like=features)
     labels = y_test
     if as_game(utility).task == "classification":
@@ -386,7 +141,7 @@ def value_from_neighbors(
     votes: npt.ArrayLike | None = None,
     utility: str | Game | Convention = "hard",
     semivalue: str | Semivalue = "banzhaf",
-    tol: float = _DEFAULT_TOL,
+    tol: float = DEFAULT_TOL,
     classes: npt.ArrayLike | None = None,
     ids: npt.ArrayLike | None = None,
     n_jobs: int | None = -1,
@@ -429,7 +184,7 @@ def value_from_neighbors(
         codes = ClassCodes.of(train, test, classes=classes)
         labels, targets, n_classes = codes.encode(train, "y_train"), codes.encode(test, "y_test"), len(codes.classes)
     lists = check_lists(indices, len(labels), len(targets))
-    names = as_ids(_ids(y_train, ids), len(labels))
+    names = as_ids(ids_of(y_train, ids), len(labels))
     ballots = None if votes is None else check_votes(votes, lists.shape)
     if ballots is not None and (ballots == 1).all():
         ballots = None  # one vote each, in other words
@@ -450,9 +205,10 @@ def value_from_neighbors(
         n_jobs=n_jobs,
     )
     with tqdm(total=len(targets), unit="query", disable=not progress, desc="valuing") as bar:
-        for queries in blocks(len(targets), engine.depth, block_size=block_size):
-            rows = None if ballots is None else ballots[queries, : engine.depth]
-            engine.add(lists[queries, : engine.depth], rows, targets[queries])
+        for queries in blocks(len(targets), fitting_queries(depth) if block_size is None else block_size):
+            used = engine.depth if engine.suffices(lists[queries, : engine.depth], targets[queries]) else depth
+            rows = None if ballots is None else ballots[queries, :used]
+            engine.add(lists[queries, :used], rows, targets[queries])
             bar.update(queries.stop - queries.start)
     settings = {
         "k": k,
@@ -466,15 +222,7 @@ def value_from_neighbors(
     return engine.result(ids=names, vote_resolution=0.0, settings=settings)
 
 
-def _ids(rows: Any, ids: npt.ArrayLike | None) -> npt.ArrayLike | None:
-    """Names of the training points: those given, or the index of a pandas object, or none."""
-    if ids is not None:
-        return ids
-    index = getattr(rows, "index", None)
-    return np.asarray(index.to_numpy()) if isinstance(index, pd.Index) else None
-
-
-def _from_model(model: Any, X_train: Any, y_train: Any) -> tuple[Any, Any, int, Any, _Metric, Any]:
+def _from_model(model: Any, X_train: Any, y_train: Any) -> tuple[Any, Any, int, Any, Metric, Any]:
     """Read the settings and, where none are given, the training points of a fitted scikit-learn model."""
     if not hasattr(model, "n_neighbors") or not hasattr(model, "kneighbors") or not hasattr(model, "_y"):
         raise TypeError(

@@ -1,0 +1,340 @@
+"""The estimator: training points fitted once, queries counted batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm.auto import tqdm
+
+from pivotal._conventions import Convention
+from pivotal._labels import ClassCodes, as_labels, as_responses
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal._validation import check_k, check_same_length, check_tol
+from pivotal._version import __version__
+from pivotal.engine import Engine
+from pivotal.games import Game, as_game
+from pivotal.neighbors import (
+    ApproximateIndex,
+    BruteIndex,
+    Index,
+    as_bytes,
+    as_index,
+    blocks,
+    is_source,
+    measure_recall,
+    open_source,
+)
+from pivotal.results import Values, as_ids
+from pivotal.semivalues import Semivalue, as_semivalue
+from pivotal.solvers import check_votes_allowed
+from pivotal.weights import Weights, as_weights, check_bits, minimum_depth, resolution, to_votes
+
+__all__ = ["DEFAULT_TOL", "KNNValuation", "Metric", "ids_of"]
+
+DEFAULT_TOL = 1e-16
+Metric = str | Callable[..., float]
+
+
+class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """Value training points over any number of batches of queries.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Number of neighbours that vote.
+    utility : str, Game or Convention, default="hard"
+        What a coalition earns: ``"hard"``, ``"plurality"``, ``"soft"``, ``"soft-k"``, ``"regression"``, the name of a
+        convention such as ``"jia2019"``, or an object such as ``pivotal.Hard(tie="win")``.
+    semivalue : str or Semivalue, default="banzhaf"
+        How coalitions are drawn: ``"banzhaf"``, ``"shapley"``, ``"loo"``, ``"beta(4,1)"``, or an object such as
+        ``pivotal.Banzhaf(0.3)``.
+    weights : str, Weights, callable or None, default="uniform"
+        How votes fall with distance, as scikit-learn takes it: ``"uniform"``, ``"distance"``, and also ``"rbf"`` and
+        ``"linear"``.
+    bits : int, default=7
+        Weights are rounded to integer votes of so many bits, 1 to 16.
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn.
+    metric_params : dict, optional
+        Its parameters.
+    neighbors : str or object, default="auto"
+        How neighbours are found: a name, a fitted scikit-learn neighbours estimator, or an object with
+        ``search(queries, depth)``.
+    tol : float, default=1e-16
+        Truncation: points that change no value by more than this, in units of the utility's range, are not looked at.
+        0 uses every point. Shapley values are exact at the default, whatever the number of points.
+    classes : array-like, optional
+        The label set, when it is larger than what the training labels show.
+    n_jobs : int, default=-1
+        Threads; -1 is one per processor. Results do not depend on it.
+    block_size : int, optional
+        Queries per block; chosen from `max_memory` by default. Results do not depend on it.
+    max_memory : int or str, optional
+        Memory for lists of neighbours, and for training points that stay in their file: bytes, or text such as
+        ``"2GB"``.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    values_ : float64 array of shape (n_train,)
+        Mean over all queries so far.
+    result_ : Values
+        The same with error bound, ids and settings.
+    n_queries_ : int
+        Queries so far.
+
+    Examples
+    --------
+    >>> import pivotal
+    >>> model = pivotal.KNNValuation(k=1).fit([[0.0], [1.0], [2.0]], ["cat", "cat", "dog"])
+    >>> model.update([[0.1]], ["cat"]).update([[1.9]], ["dog"]).values_
+    array([0.25, 0.25, 0.5 ])
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        utility: str | Game | Convention = "hard",
+        semivalue: str | Semivalue = "banzhaf",
+        weights: str | Weights | Callable[..., Any] | None = "uniform",
+        bits: int = 7,
+        metric: Metric = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        neighbors: Any = "auto",
+        tol: float = DEFAULT_TOL,
+        classes: npt.ArrayLike | None = None,
+        n_jobs: int | None = -1,
+        block_size: int | None = None,
+        max_memory: int | str | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.k = k
+        self.utility = utility
+        self.semivalue = semivalue
+        self.weights = weights
+        self.bits = bits
+        self.metric = metric
+        self.metric_params = metric_params
+        self.neighbors = neighbors
+        self.tol = tol
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.block_size = block_size
+        self.max_memory = max_memory
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, ids: npt.ArrayLike | None = None) -> Self:
+        """Take the training points; forgets all queries.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or path, of shape (n_train, n_features)
+            Training points; a memmap, or a .npy or Parquet file, is read chunk by chunk and may exceed memory.
+        y : array-like of shape (n_train,)
+            Labels of any type, or numbers for regression.
+        ids : array-like of shape (n_train,), optional
+            Names of the points, carried through to the result; a pandas index by default.
+        """
+        if y is None:
+            raise ValueError("KNNValuation requires y to be passed, but the target y is None.")
+        if is_source(X):
+            features = open_source(X, "X")
+            self.n_features_in_ = features.n_columns
+        else:
+            features = validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_features=1, reset=True
+            )
+        return self._fit(features, y, ids_of(X, ids), "X", "y", None)
+
+    def update(self, X: Any = None, y: Any = None) -> Self:
+        """Count a batch of queries; with neither X nor y, every training point once, against all the others.
+
+        Interrupting it loses nothing that was finished: whole blocks stay counted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_queries, n_features), optional
+            Queries.
+        y : array-like of shape (n_queries,), optional
+            Their true labels.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("update needs both X and y, or neither for leave-one-out queries; got only one of them.")
+        if X is not None:
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return self._update(X, y, "X", "y")
+
+    @property
+    def values_(self) -> FloatArray:
+        """Mean over all queries so far."""
+        return self._counted().values()
+
+    @property
+    def n_queries_(self) -> int:
+        """Queries so far."""
+        check_is_fitted(self)
+        return 0 if self._engine is None else self._engine.n_queries
+
+    @property
+    def result_(self) -> Values:
+        """The values with error bound, ids and settings."""
+        weighted = self._weights.weighted
+        settings = {
+            "k": self._k,
+            "utility": str(self._game),
+            "semivalue": str(self._semivalue),
+            "weights": str(self._weights),
+            "bits": self._bits if weighted else None,
+            "metric": _told(self.metric),
+            "neighbors": _told(self.neighbors),
+            "tol": self._tol,
+            "self_valuation": self._self_queries,
+            "version": __version__,
+        }
+        rounding = resolution(self._bits) if weighted else 0.0
+        n_measured = sum(count for _, count in self._recalls)
+        recall = sum(share * count for share, count in self._recalls) / n_measured if n_measured else None
+        return self._counted().result(ids=self._ids, vote_resolution=rounding, recall=recall, settings=settings)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_labels")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fit(
+        self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None
+    ) -> Self:
+        """Fit checked features; `y_test` may bring labels that training does not show."""
+        self._k, self._tol, self._bits = check_k(self.k), check_tol(self.tol), check_bits(self.bits)
+        self._game, self._semivalue = as_game(self.utility), as_semivalue(self.semivalue)
+        self._weights = as_weights(self.weights)
+        if self._weights.weighted:
+            check_votes_allowed(self._game)
+        if self._game.task == "regression":
+            labels: AnyArray = as_responses(y, y_name)
+            self._codes, self._n_classes = None, 0
+        else:
+            labels = as_labels(y, y_name)
+            seen = (labels,) if y_test is None else (labels, y_test)
+            self._codes = ClassCodes.of(*seen, classes=self.classes)
+            self._n_classes = len(self._codes.classes)
+        check_same_length(X, labels, x_name, y_name)
+        self._labels = labels if self._codes is None else self._codes.encode(labels, y_name)
+        self._ids = as_ids(ids, len(labels))
+        self._index: Index = as_index(
+            self.neighbors,
+            X,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+            max_memory=self.max_memory,
+        )
+        self._features = X
+        self._recalls: list[tuple[float, int]] = []
+        self._engine: Engine | None = None
+        self._self_queries = False
+        return self
+
+    def _update(self, X: Any, y: Any, x_name: str, y_name: str) -> Self:
+        """Count checked queries, or the training points themselves when X is None."""
+        if X is None:
+            targets: AnyArray = self._labels
+        elif self._codes is None:
+            targets = as_responses(y, y_name)
+        else:
+            targets = self._codes.encode(as_labels(y, y_name), y_name)
+        if X is not None:
+            check_same_length(X, targets, x_name, y_name)
+        engine = self._engine_for(self_queries=X is None)
+        n_players = len(self._labels) - (X is None)
+        needed = min(n_players, minimum_depth(self._weights, self._k))
+        depth = engine.depth
+        with tqdm(total=len(targets), unit="query", disable=not self.progress, desc="valuing") as bar:
+            for queries in blocks(len(targets), self._block_size(max(depth, needed))):
+                indices, distances = self._search(X, queries, max(depth, needed))
+                while not engine.suffices(indices[:, :depth], targets[queries]):
+                    depth = min(2 * depth, n_players)
+                    indices, distances = self._search(X, queries, max(depth, needed))
+                votes = None
+                if self._weights.weighted:
+                    votes = to_votes(self._weights(distances, self._k), self._bits)[:, :depth]
+                engine.add(indices[:, :depth], votes, targets[queries])
+                bar.update(queries.stop - queries.start)
+        self._measure_recall(X, len(targets), max(depth, needed))
+        return self
+
+    def _block_size(self, depth: int) -> int:
+        if self.block_size is not None:
+            return self.block_size
+        budget = None if self.max_memory is None else as_bytes(self.max_memory)
+        return self._index.block_size(depth, budget)
+
+    def _measure_recall(self, X: Any, n_queries: int, depth: int) -> None:
+        """Remember how many of the true neighbours an approximate index found for these queries."""
+        if isinstance(self._index, ApproximateIndex) and not self._index.exact:
+            exact = BruteIndex(self._features, self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs)
+            self._recalls.append((measure_recall(self._index, exact, X, depth), n_queries))
+
+    def _search(self, X: Any, queries: slice, depth: int) -> tuple[IndexArray, FloatArray]:
+        if X is None:
+            return self._index.search_self(queries.start, queries.stop, depth)
+        return self._index.search(X[queries], depth)
+
+    def _engine_for(self, *, self_queries: bool) -> Engine:
+        if self._engine is not None:
+            if self._self_queries != self_queries:
+                raise ValueError(
+                    "queries of a test set and leave-one-out queries are different games and cannot be mixed; "
+                    "fit anew, or use a second KNNValuation."
+                )
+            return self._engine
+        n_players = len(self._labels) - self_queries
+        if n_players < 1:
+            raise ValueError("points that value each other must be at least two; got 1. Pass a test set.")
+        engine = Engine(
+            self._labels,
+            self._game,
+            self._semivalue,
+            k=self._k,
+            n_classes=self._n_classes,
+            n_players=n_players,
+            most=n_players,
+            tol=self._tol,
+            largest_vote=2**self._bits - 1 if self._weights.weighted else None,
+            n_jobs=self.n_jobs,
+        )
+        self._engine, self._self_queries = engine, self_queries
+        return engine
+
+    def _counted(self) -> Engine:
+        check_is_fitted(self)
+        if self._engine is None or self._engine.n_queries == 0:
+            raise AttributeError("there are no values before the first query; call update with queries first.")
+        return self._engine
+
+
+def ids_of(rows: Any, ids: npt.ArrayLike | None) -> npt.ArrayLike | None:
+    """Names of the training points: those given, or the index of a pandas object, or none."""
+    if ids is not None:
+        return ids
+    index = getattr(rows, "index", None)
+    return np.asarray(index.to_numpy()) if isinstance(index, pd.Index) else None
+
+
+def _told(choice: Any) -> str:
+    """What the settings say of a choice that may be an object."""
+    return choice if isinstance(choice, str) else str(getattr(choice, "__name__", type(choice).__name__))
