@@ -15,7 +15,6 @@ from pivotal.weights import (
     Uniform,
     as_weights,
     check_bits,
-    minimum_depth,
     resolution,
     to_votes,
 )
@@ -95,12 +94,12 @@ def test_a_longer_list_changes_no_weight(distances, k, more):
     longer = np.append(distances, [[distances[0, -1] + more]], axis=1)
     for name in ("uniform", "distance", "rbf", "linear", "rbf(2)"):
         weights = as_weights(name)
-        if distances.shape[1] >= minimum_depth(weights, k):
+        if distances.shape[1] >= weights.depth(k):
             assert_array_equal(weights(longer, k)[:, :-1], weights(distances, k))
 
 
 def test_depth_needed_for_the_bandwidth():
-    assert [minimum_depth(w, 5) for w in (RBF(), Linear(), RBF(1.0), Distance(), Uniform(), Custom(np.exp))] == [
+    assert [w.depth(5) for w in (RBF(), Linear(), RBF(1.0), Distance(), Uniform(), Custom(np.exp))] == [
         10, 10, 1, 1, 1, 1,
     ]  # fmt: skip
 

@@ -20,6 +20,8 @@ __all__ = [
     "check_same_length",
     "check_tol",
     "check_votes",
+    "count_not_finite",
+    "is_sparse",
 ]
 
 _LARGEST_VOTE = 2**16 - 1
@@ -58,7 +60,7 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
     like : array or sparse matrix, optional
         Features that must have the same number of columns.
     """
-    if _is_sparse(X):
+    if is_sparse(X):
         features = X.tocsr()
         numbers_in_it = features.data
     else:
@@ -84,11 +86,8 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
             raise ValueError(
                 f"{name} must hold numbers; got dtype {features.dtype}. Encode text and categories as numbers first."
             ) from None
-        numbers_in_it = features.data if _is_sparse(features) else features
-    # A finite sum has finite terms: one pass without a table of booleans, unless something is wrong or huge.
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = numbers_in_it.sum(dtype=np.float64)
-    bad = 0 if np.isfinite(total) else int(np.count_nonzero(~np.isfinite(numbers_in_it)))
+        numbers_in_it = features.data if is_sparse(features) else features
+    bad = count_not_finite(numbers_in_it)
     if bad:
         raise ValueError(
             f"{name} must be finite (no NaN, no infinity); got {bad} such entries. Impute them or drop their rows."
@@ -100,8 +99,17 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
     return features
 
 
-def _is_sparse(X: Any) -> bool:
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix or array of scipy's."""
     return bool(sparse.issparse(X))
+
+
+def count_not_finite(table: AnyArray) -> int:
+    """Return how many entries are NaN or infinite."""
+    # A finite sum has finite terms: one pass without a table of booleans, unless something is wrong or huge.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = table.sum(dtype=np.float64)
+    return 0 if np.isfinite(total) else int(np.count_nonzero(~np.isfinite(table)))
 
 
 def _check_columns(X: Any, name: str) -> None:

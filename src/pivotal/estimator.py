@@ -34,7 +34,7 @@ from pivotal.neighbors import (
 from pivotal.results import Values, as_ids
 from pivotal.semivalues import Semivalue, as_semivalue
 from pivotal.solvers import check_votes_allowed
-from pivotal.weights import Weights, as_weights, check_bits, minimum_depth, resolution, to_votes
+from pivotal.weights import Weights, as_weights, check_bits, resolution, to_votes
 
 __all__ = ["DEFAULT_TOL", "KNNValuation", "Metric", "ids_of"]
 
@@ -261,7 +261,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             check_same_length(X, targets, x_name, y_name)
         engine = self._engine_for(self_queries=X is None)
         n_players = len(self._labels) - (X is None)
-        needed = min(n_players, minimum_depth(self._weights, self._k))
+        needed = min(n_players, self._weights.depth(self._k))
         depth = engine.depth
         with tqdm(total=len(targets), unit="query", disable=not self.progress, desc="valuing") as bar:
             for queries in blocks(len(targets), self._block_size(max(depth, needed))):

@@ -27,7 +27,6 @@ __all__ = [
     "Weights",
     "as_weights",
     "check_bits",
-    "minimum_depth",
     "resolution",
     "to_votes",
 ]
@@ -269,11 +268,6 @@ def as_weights(weights: str | Weights | Callable[..., Any] | None) -> Weights:
         f"weights must be one of {', '.join(_NAMED)}, an object such as RBF(0.5), or a function from distances to "
         f"weights; got {weights!r}."
     )
-
-
-def minimum_depth(weights: Weights, k: int) -> int:
-    """Return how long lists must be (or as long as there are training points) for the weights to be right."""
-    return weights.depth(k)
 
 
 def check_bits(bits: object) -> int:

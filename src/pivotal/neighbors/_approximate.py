@@ -23,12 +23,12 @@ from sklearn.neighbors import VALID_METRICS
 
 from pivotal._threads import run_all, slices
 from pivotal._types import AnyArray, FloatArray, IndexArray
-from pivotal._validation import check_features
+from pivotal._validation import check_features, is_sparse
 from pivotal.kernels.search import centre_rows, measure_rows, unit_rows
 from pivotal.neighbors._brute import Neighbors, empty_result
 from pivotal.neighbors._guests import TREES
 from pivotal.neighbors._index import Index, by_rows
-from pivotal.neighbors._metrics import Engine, Metric, check_size, is_sparse, make_engine
+from pivotal.neighbors._metrics import Engine, Metric, check_size, make_engine
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
 # Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.

@@ -11,7 +11,7 @@ from sklearn.neighbors import KDTree
 
 from pivotal._threads import run_all, slices
 from pivotal._types import AnyArray, FloatArray
-from pivotal._validation import check_features
+from pivotal._validation import check_features, is_sparse
 from pivotal.kernels.search import measure_rows
 from pivotal.neighbors._approximate import Settings
 from pivotal.neighbors._brute import DenseEuclidean, Neighbors, SparseEuclidean, empty_result
@@ -20,7 +20,7 @@ from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._graphs import HNSWLib, PyNNDescent
 from pivotal.neighbors._guests import TREES, ForeignIndex, TreeIndex
 from pivotal.neighbors._index import Index, by_rows
-from pivotal.neighbors._metrics import Metric, check_size, is_sparse, make_engine
+from pivotal.neighbors._metrics import Metric, check_size, make_engine
 from pivotal.neighbors._sources import is_source, open_source
 
 __all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks"]

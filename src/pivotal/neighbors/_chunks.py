@@ -24,10 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pivotal._types import FloatArray, IndexArray
-from pivotal._validation import check_features
+from pivotal._validation import check_features, is_sparse
 from pivotal.neighbors._brute import DenseEuclidean, Neighbors, empty_result
 from pivotal.neighbors._index import ENTRY_BYTES, Index
-from pivotal.neighbors._metrics import Engine, Metric, check_size, is_sparse, make_engine
+from pivotal.neighbors._metrics import Engine, Metric, check_size, make_engine
 from pivotal.neighbors._sources import Chunk, RowSource, open_source
 
 __all__ = ["DEFAULT_MEMORY", "ChunkedIndex", "as_bytes"]

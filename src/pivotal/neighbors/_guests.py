@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pivotal._threads import run_all, slices
 from pivotal._types import AnyArray, FloatArray
-from pivotal._validation import check_features
+from pivotal._validation import check_features, is_sparse
 from pivotal.neighbors._brute import Neighbors, empty_result
 from pivotal.neighbors._index import Index, order_ties
-from pivotal.neighbors._metrics import Metric, is_sparse
+from pivotal.neighbors._metrics import Metric
 
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 

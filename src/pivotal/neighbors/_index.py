@@ -11,9 +11,8 @@ from scipy import sparse
 
 from pivotal._threads import count_threads
 from pivotal._types import AnyArray
-from pivotal._validation import check_features
+from pivotal._validation import check_features, is_sparse
 from pivotal.neighbors._brute import Neighbors
-from pivotal.neighbors._metrics import is_sparse
 
 # What an entry of a list takes on its way through the package: index, distance, weight, vote, class, value.
 ENTRY_BYTES = 40

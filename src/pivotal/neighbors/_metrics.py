@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
 from pivotal._types import AnyArray, FloatArray
+from pivotal._validation import is_sparse
 from pivotal.kernels.search import unit_rows
 from pivotal.neighbors._brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean
 
@@ -22,11 +23,6 @@ LARGEST = 1e140
 _EUCLIDEAN = ("euclidean", "l2", "sqeuclidean")
 _SPARSE = ("euclidean", "l2", "sqeuclidean", "cosine", "manhattan", "l1", "cityblock")
 _OF_BOOLEANS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse matrix or array of scipy's."""
-    return bool(sparse.issparse(X))
 
 
 class Engine(Protocol):

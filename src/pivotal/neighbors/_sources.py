@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pivotal._types import AnyArray
+from pivotal._validation import count_not_finite
 
 __all__ = ["ArraySource", "ParquetSource", "RowSource", "is_source", "open_source"]
 
@@ -101,15 +102,11 @@ class RowSource(ABC):
         return max(1, _PIECE_BYTES // (self.n_columns * self.dtype.itemsize))
 
     def _check_finite(self, first: int, rows: AnyArray) -> None:
-        # A finite sum has finite terms: one pass without a table of booleans, unless something is wrong or huge.
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(rows.sum(dtype=np.float64)):
-                return
-        bad = ~np.isfinite(rows)
-        if bad.any():
-            row = first + int(bad.any(axis=1).argmax())
+        bad = count_not_finite(rows)
+        if bad:
+            row = first + int((~np.isfinite(rows)).any(axis=1).argmax())
             raise ValueError(
-                f"{self.name} must be finite (no NaN, no infinity); got {np.count_nonzero(bad)} such entries in the "
+                f"{self.name} must be finite (no NaN, no infinity); got {bad} such entries in the "
                 f"rows {first} to {first + len(rows) - 1}, the first of them in row {row}. "
                 "Impute them or drop their rows."
             )
