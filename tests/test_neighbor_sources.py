@@ -179,6 +179,14 @@ def test_points_that_cannot_be_compared(kind):
     assert BruteIndex(kind(np.array([[1e200, 0.0], [0.0, 1e308]])), "cosine").search([[0.0, 1e300]], 1)[0][0, 0] == 1
 
 
+@pytest.mark.parametrize("kind", ["kd_tree", "ball_tree"])
+def test_trees_refuse_what_they_cannot_square(kind):
+    with pytest.raises(ValueError, match=r"X must stay within ±1e\+140, or squared .*; got 1e\+200. Rescale"):
+        as_index(kind, np.array([[1e200, 0.0], [0.0, -1e100]]))
+    with pytest.raises(ValueError, match=r"queries must stay within ±1e\+140, or squared .*; got 1e\+200. Rescale"):
+        as_index(kind, np.array([[1.0, 0.0], [0.0, 1.0]])).search([[1e200, 0.0]], 1)
+
+
 def test_unknown_metrics():
     with pytest.raises(ValueError, match=r"metric must be a callable or one of braycurtis, .*, yule; got 'euclid'"):
         BruteIndex(np.zeros((3, 2)), "euclid")

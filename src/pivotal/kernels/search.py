@@ -116,14 +116,33 @@ def unit_rows(starts: AnyArray, entries: AnyArray, scaled: FloatArray, nowhere: 
 def measure_rows(
     X: AnyArray, query: FloatArray, indices: IndexArray, start: int, stop: int, squared: bool, distances: FloatArray
 ) -> None:
-    """Fill distances[start:stop] with the exact distances of the query to the rows X[indices[start:stop]]."""
-    for c in range(start, stop):
+    """Fill distances[start:stop] with the exact distances of the query to the rows X[indices[start:stop]].
+
+    Four rows at a time: each sum waits for its own last addition only, so the processor adds to the others meanwhile.
+    """
+    c = start
+    while c + 4 <= stop:
+        first, second, third, fourth = X[indices[c]], X[indices[c + 1]], X[indices[c + 2]], X[indices[c + 3]]
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for j in range(query.shape[0]):
+            here = query[j]
+            one += (first[j] - here) * (first[j] - here)
+            two += (second[j] - here) * (second[j] - here)
+            three += (third[j] - here) * (third[j] - here)
+            four += (fourth[j] - here) * (fourth[j] - here)
+        distances[c], distances[c + 1], distances[c + 2], distances[c + 3] = one, two, three, four
+        c += 4
+    while c < stop:
         row = X[indices[c]]
         total = 0.0
         for j in range(query.shape[0]):
             gap = row[j] - query[j]
             total += gap * gap
-        distances[c] = total if squared else math.sqrt(total)
+        distances[c] = total
+        c += 1
+    if not squared:
+        for c in range(start, stop):
+            distances[c] = math.sqrt(distances[c])
 
 
 @kernel

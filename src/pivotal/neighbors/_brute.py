@@ -34,7 +34,7 @@ from pivotal.kernels.search import Shortlists, centre_rows, measure_all, rank_sh
 Neighbors: TypeAlias = tuple[IndexArray, FloatArray]
 
 # Queries and points in a tile: large enough to keep the matrix product busy, small enough to stay in the cache.
-_TILE_QUERIES = 256
+_TILE_QUERIES = 512
 _TILE_POINTS = 1024
 # Features multiplied at once. The error bound grows with the number of terms, not with the number of such groups.
 _TILE_FEATURES = 512

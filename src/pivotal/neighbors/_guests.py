@@ -16,7 +16,7 @@ from pivotal._types import AnyArray, FloatArray
 from pivotal._validation import check_features, is_sparse
 from pivotal.neighbors._brute import Neighbors, empty_result
 from pivotal.neighbors._index import Index, order_ties
-from pivotal.neighbors._metrics import Metric
+from pivotal.neighbors._metrics import Metric, check_size
 
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 
@@ -56,9 +56,11 @@ class TreeIndex(Index):
         if metric not in tree.valid_metrics:
             names = ", ".join(sorted(tree.valid_metrics))
             raise ValueError(f'neighbors="{kind}" knows the metrics {names}; got {metric!r}. Use neighbors="brute".')
+        check_size(self._X, "X")
         self._tree = tree(self._X, metric=metric, **(metric_params or {}))
 
     def _find(self, queries: FloatArray, depth: int) -> Neighbors:
+        check_size(queries, "queries")
         indices, distances = empty_result(len(queries), depth)
         # One more than wanted shows whether a tie reaches beyond the list.
         asked = min(depth + 1, self.n_train)
