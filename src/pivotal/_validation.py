@@ -16,6 +16,7 @@ __all__ = [
     "check_features",
     "check_k",
     "check_lists",
+    "check_not_own",
     "check_probability",
     "check_same_length",
     "check_tol",
@@ -34,11 +35,23 @@ def check_probability(p: object, name: str) -> float:
     raise ValueError(f"{name} must lie in [0, 1]; got {p!r}.")
 
 
+def check_count(n: object, name: str, least: int = 1) -> int:
+    """Return a count as an int of at least `least`."""
+    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and int(n) >= least:
+        return int(n)
+    raise ValueError(f"{name} must be a whole number of at least {least}; got {name}={n!r}.")
+
+
+def check_share(share: object, name: str) -> float:
+    """Return a share as a float more than 0 and less than 1."""
+    if isinstance(share, numbers.Real) and 0.0 < float(share) < 1.0:
+        return float(share)
+    raise ValueError(f"{name} must be more than 0 and less than 1; got {name}={share!r}.")
+
+
 def check_k(k: object) -> int:
     """Return the number of neighbours as an int of at least 1."""
-    if isinstance(k, numbers.Integral) and not isinstance(k, bool) and int(k) >= 1:
-        return int(k)
-    raise ValueError(f"k must be a whole number of at least 1; got k={k!r}.")
+    return check_count(k, "k")
 
 
 def check_tol(tol: object) -> float:
@@ -157,6 +170,16 @@ def check_lists(indices: npt.ArrayLike, n_train: int, n_queries: int) -> IndexAr
     if twice.size:
         raise ValueError(f"indices must name each training point at most once per query; query {twice[0]} does not.")
     return lists
+
+
+def check_not_own(lists: IndexArray) -> None:
+    """Raise if a point is its own neighbour in lists that have a row per training point."""
+    own = np.flatnonzero((lists == np.arange(lists.shape[0])[:, np.newaxis]).any(axis=1))
+    if own.size:
+        raise ValueError(
+            f"points that value each other must not be among their own neighbours; point {own[0]} is. "
+            "Leave each point out of its own row, or pass y_test."
+        )
 
 
 def check_votes(votes: npt.ArrayLike, shape: tuple[int, ...]) -> CodeArray:
