@@ -7,6 +7,12 @@ semivalue, the weights and the sum over queries stay yours to choose, and the en
     entry = pivotal.conventions["jia2019"]
     pivotal.value(X_train, y_train, X_test, y_test, utility=entry, semivalue=entry.semivalue)
 
+Sources that weight votes round them in ways of their own. `Convention.votes` turns distances into the integers that
+they count with, and `pivotal.value_from_neighbors` takes any integers:
+
+    entry = pivotal.conventions["shapiq"]
+    pivotal.value_from_neighbors(indices, y_train, y_test, votes=entry.votes(distances), utility=entry, ...)
+
 Some scores that look alike are left out because they are values of no game of this kind. cleanlab's
 ``data_shapley_knn`` gives the neighbour of rank r the difference (match_r - match_k) / k and everybody else nothing,
 then maps x to (1 + x) / 2: an approximation of "jia2019" with each point as its own query. pyDVL's
@@ -16,12 +22,17 @@ additive; the entry "pydvl" is its ``KNNShapleyValuation``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
+from pivotal._types import FloatArray, IndexArray
 from pivotal.games import Game, as_game
+from pivotal.weights import check_bits
 
 __all__ = ["Convention", "conventions"]
 
@@ -46,6 +57,13 @@ class Convention:
         How the source combines queries. This package always takes the mean.
     reference : str
         Where the convention comes from.
+    rule : callable, optional
+        Turns distances, bits and options into integer votes, where the source has a rule of its own.
+
+    Examples
+    --------
+    >>> conventions["shapiq"].votes([[1.0, 2.0, 3.0, 4.0]])
+    array([[8, 4, 3, 2]])
     """
 
     name: str
@@ -55,6 +73,35 @@ class Convention:
     bits: int | None
     aggregate: Literal["mean", "sum"]
     reference: str
+    rule: Callable[..., IndexArray] | None = field(default=None, repr=False, compare=False)
+
+    def votes(self, distances: npt.ArrayLike, bits: int | None = None, **options: float) -> IndexArray:
+        """Turn distances into the votes that the source counts with.
+
+        Parameters
+        ----------
+        distances : float array of shape (n_queries, n_train)
+            Distances of all training points, nearest first: sources scale by the nearest or by the farthest.
+        bits : int, optional
+            Precision; the default of the source when None.
+        **options
+            What else the rule depends on: ``temperature`` for "wang2024", 0.1 by default.
+
+        Returns
+        -------
+        int64 array of shape (n_queries, n_train)
+        """
+        gaps = np.asarray(distances, dtype=np.float64)
+        if gaps.ndim != 2 or gaps.shape[1] == 0:
+            raise ValueError(f"distances must have a row per query and a column per point; got shape {gaps.shape}.")
+        bad = gaps[~(np.isfinite(gaps) & (gaps >= 0.0))]
+        if bad.size:
+            raise ValueError(f"distances must be finite and at least 0; got {bad[0]}.")
+        if self.bits is None:
+            return np.ones(gaps.shape, dtype=np.int64)
+        if self.rule is None:
+            raise ValueError(f"{self.name!r} leaves the weights to you; choose them with weights= in pivotal.value.")
+        return self.rule(gaps, check_bits(self.bits if bits is None else bits), **options)
 
     def __str__(self) -> str:
         bits = "" if self.bits is None else f", {self.bits} bits"
@@ -63,6 +110,26 @@ class Convention:
             f"  votes: {self.weights}{bits}\n"
             f"  from: {self.reference}"
         )
+
+
+def _over_nearest(distances: FloatArray, bits: int) -> IndexArray:
+    # As in its source: where a distance is 0, but for rounding, those points have all the weight.
+    at_zero = np.isclose(distances, 0.0)
+    weights = np.divide(distances.min(axis=1, keepdims=True), distances, out=np.zeros_like(distances), where=~at_zero)
+    weights[at_zero] = 1.0
+    votes: IndexArray = np.round(weights * 2**bits).astype(np.int64)
+    return votes
+
+
+def _exponential(distances: FloatArray, bits: int, temperature: float = 0.1) -> IndexArray:
+    if not 0.0 < temperature < np.inf:
+        raise ValueError(f"temperature must be a finite number above 0; got {temperature!r}.")
+    farthest = distances.max(axis=1, keepdims=True)
+    scaled = np.divide(distances, farthest, out=np.zeros_like(distances), where=farthest > 0)
+    # Relative to the nearest, which keeps the largest weight at 1 however low the temperature.
+    weights = np.exp((scaled.min(axis=1, keepdims=True) - scaled) / temperature)
+    votes: IndexArray = np.round(weights * (2**bits - 1)).astype(np.int64)
+    return votes
 
 
 _UNIFORM = "one vote each"
@@ -107,7 +174,9 @@ _ALL = (
         bits=3,
         aggregate="sum",
         reference="Wang, Mittal and Jia: Efficient data Shapley for weighted nearest neighbor algorithms. "
-        "AISTATS 2024, as their program plays it. The values are a sum over the wrong classes as well",
+        "AISTATS 2024, as their program plays it. The values are a sum over the wrong classes as well. Their program "
+        "leaves out points whose vote is 0; here they take places, so do not list them",
+        rule=_exponential,
     ),
     Convention(
         name="shapiq",
@@ -117,6 +186,7 @@ _ALL = (
         bits=3,
         aggregate="mean",
         reference="shapiq 1.8, WeightedKNNExplainer, one query at a time; its KNNExplainer is 'jia2019'",
+        rule=_over_nearest,
     ),
     _soft_over_k("pydvl", f"pyDVL 0.10, KNNShapleyValuation, for k up to the number of training points. After {_JIA}"),
     _soft_over_k(

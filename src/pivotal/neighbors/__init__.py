@@ -12,10 +12,13 @@ and distances. Points at the same distance come in the order of their training i
     a fitted scikit-learn estimator    ForeignIndex   whatever it finds, checked
     an object with `search`            ForeignIndex   an approximate index, a vector database, a metric of your own
 
+An index also answers `search_radius(queries, radius)` with everyone that near, as `Balls`: lists of different lengths.
+
 `measure_recall` tells how many of the true neighbours an approximate index finds.
 """
 
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
+from pivotal.neighbors._balls import Balls, as_balls, check_no_own
 from pivotal.neighbors._choice import AutoIndex, BruteIndex, as_index, blocks
 from pivotal.neighbors._chunks import ChunkedIndex, as_bytes
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
@@ -28,6 +31,7 @@ from pivotal.neighbors._sources import RowSource, is_source, open_source
 __all__ = [
     "ApproximateIndex",
     "AutoIndex",
+    "Balls",
     "BruteIndex",
     "ChunkedIndex",
     "FaissFlat",
@@ -41,9 +45,11 @@ __all__ = [
     "RowSource",
     "Settings",
     "TreeIndex",
+    "as_balls",
     "as_bytes",
     "as_index",
     "blocks",
+    "check_no_own",
     "fitting_queries",
     "is_source",
     "measure_recall",

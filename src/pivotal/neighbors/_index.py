@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from pivotal._threads import count_threads
-from pivotal._types import AnyArray
+from pivotal._types import AnyArray, IndexArray
 from pivotal._validation import check_features, is_sparse
+from pivotal.neighbors._balls import Balls, find_balls
 from pivotal.neighbors._brute import Neighbors
 
 # What an entry of a list takes on its way through the package: index, distance, weight, vote, class, value.
@@ -19,6 +21,8 @@ ENTRY_BYTES = 40
 # What the lists of a block of queries may take, and how many of them it may have.
 _BLOCK_BYTES = 2**28
 _QUERIES_AT_ONCE = 4096
+# What the lists of one length may take in a search of balls, where lists of several lengths are at hand.
+_RADIUS_BYTES = 2**26
 
 
 class NeighborIndex(Protocol):
@@ -102,6 +106,38 @@ class Index(ABC):
         # Behind many duplicates with lower indices a point is not even in its own list; then the last one is too many.
         others[others.all(axis=1), -1] = False
         return indices[others].reshape(-1, depth), distances[others].reshape(-1, depth)
+
+    def search_radius(self, queries: Any, radius: float, max_memory: int | None = None) -> Iterator[Balls]:
+        """Yield all training points within a radius of each query, some queries at a time, in their order.
+
+        Parameters
+        ----------
+        queries : array-like or sparse matrix of shape (n_queries, n_features)
+            Queries, as `search` takes them.
+        radius : float
+            A point at this distance is inside. Distances are those of `search`.
+        max_memory : int, optional
+            Bytes that lists may take.
+        """
+        queries = self._check_queries(queries)
+        budget = _RADIUS_BYTES if max_memory is None else max_memory // 4
+
+        def nearest(rows: IndexArray, depth: int) -> Neighbors:
+            return self._find(queries[rows], depth)
+
+        def fitting(depth: int) -> int:
+            return self.block_size(depth, budget)
+
+        return find_balls(nearest, fitting, queries.shape[0], self.n_train, radius)
+
+    def search_radius_self(
+        self, start: int, stop: int, radius: float, max_memory: int | None = None
+    ) -> Iterator[Balls]:
+        """Yield all others within a radius of the training points start, ..., stop - 1; duplicates are others."""
+        for balls in self.search_radius(self._X[start:stop], radius, max_memory):
+            n_queries = len(balls.sizes)
+            yield balls.without(np.arange(start, start + n_queries))
+            start += n_queries
 
     def block_size(self, depth: int, max_memory: int | None = None) -> int:
         """Return how many queries to ask at once, given the bytes that their lists may take."""

@@ -35,7 +35,7 @@ class Engine(Protocol):
 def make_engine(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None, n_threads: int) -> Engine:
     """Return the engine for checked training points, a C-contiguous array or a CSR matrix, and any metric."""
     parameters = dict(metric_params or {})
-    _check_metric(metric, sparse_points=is_sparse(X))
+    check_metric(metric, sparse_points=is_sparse(X))
     if metric == "minkowski" and parameters.get("p", 2) == 2 and parameters.get("w") is None:
         # Minkowski's metric is scikit-learn's default, and the Euclidean one unless its parameters say otherwise.
         metric, parameters = "euclidean", {}
@@ -59,7 +59,8 @@ def check_size(X: Any, name: str) -> None:
         )
 
 
-def _check_metric(metric: Metric, *, sparse_points: bool) -> None:
+def check_metric(metric: Metric, *, sparse_points: bool) -> None:
+    """Raise unless the metric is known and fits the kind of points."""
     if callable(metric):
         if sparse_points:
             raise ValueError("a metric of your own needs dense points; got a sparse matrix. Use X.toarray().")
@@ -133,6 +134,19 @@ def _append_column(X: Any, column: FloatArray) -> Any:
     return np.column_stack([X, column])
 
 
+def with_estimates(X: Any, metric: Metric, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameters with what a metric estimates from the training points.
+
+    Left to scikit-learn, it would depend on the block of queries.
+    """
+    parameters = dict(parameters or {})
+    if metric == "seuclidean" and "V" not in parameters:
+        parameters["V"] = np.var(X, axis=0, ddof=1, dtype=np.float64)
+    if metric == "mahalanobis" and not {"V", "VI"} & parameters.keys():
+        parameters["VI"] = np.linalg.inv(np.cov(X.T, dtype=np.float64)).T
+    return parameters
+
+
 def _pairwise(X: Any, metric: Metric, parameters: dict[str, Any]) -> Pairwise:
     """Return an engine on scikit-learn's pairwise distances."""
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "of your own")
@@ -140,11 +154,7 @@ def _pairwise(X: Any, metric: Metric, parameters: dict[str, Any]) -> Pairwise:
         X = X != 0
     elif not is_sparse(X):
         X = X.astype(np.float64, copy=False)
-    # Estimated once from the training points; left to scikit-learn, it would depend on the block of queries.
-    if metric == "seuclidean" and "V" not in parameters:
-        parameters["V"] = np.var(X, axis=0, ddof=1)
-    if metric == "mahalanobis" and not {"V", "VI"} & parameters.keys():
-        parameters["VI"] = np.linalg.inv(np.cov(X.T)).T
+    parameters = with_estimates(X, metric, parameters)
 
     def measure(queries: Any, points: Any = X) -> FloatArray:
         if metric in _OF_BOOLEANS:

@@ -1,0 +1,189 @@
+"""Everyone within a radius: lists of different lengths, found by lists that grow until they leave the ball."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal._types import AnyArray, IndexArray
+from pivotal._validation import is_sparse
+from pivotal.neighbors._brute import Neighbors
+
+__all__ = ["Balls", "as_balls", "check_no_own", "find_balls"]
+
+_FIRST_QUERIES = 32  # they tell how long lists should be
+_FIRST_DEPTH = 64
+_GROWTH = 4
+
+
+class Balls(NamedTuple):
+    """The training points within the radius of some queries."""
+
+    starts: IndexArray
+    """Where the ball of each query starts; shape (n_queries + 1,)."""
+
+    members: IndexArray
+    """Training indices: those of query q are members[starts[q] : starts[q + 1]]."""
+
+    @property
+    def sizes(self) -> IndexArray:
+        """Number of points in each ball."""
+        return np.diff(self.starts)
+
+    @staticmethod
+    def of(sizes: AnyArray, members: IndexArray) -> Balls:
+        """Return balls of the given sizes."""
+        return Balls(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), members)
+
+    def part(self, start: int, stop: int) -> Balls:
+        """Return the balls of the queries start, ..., stop - 1."""
+        starts = self.starts[start : stop + 1]
+        return Balls(starts - starts[0], self.members[starts[0] : starts[-1]])
+
+    def without(self, own: IndexArray) -> Balls:
+        """Return the balls with one point less, that of the same place in `own`, where it is there at all."""
+        others = self.members != np.repeat(own, self.sizes)
+        counted = np.concatenate(([0], np.cumsum(others)))
+        return Balls(counted[self.starts], self.members[others])
+
+    def filled(self, places: IndexArray, others: Balls) -> Balls:
+        """Return the balls with those at some places, which are empty, taken from others."""
+        sizes = self.sizes
+        sizes[places] = others.sizes
+        chosen = np.zeros(len(sizes), np.bool_)
+        chosen[places] = True
+        from_others = np.repeat(chosen, sizes)
+        members = np.empty(len(from_others), np.int64)
+        members[from_others] = others.members
+        members[~from_others] = self.members
+        return Balls.of(sizes, members)
+
+
+class _Search(NamedTuple):
+    """What is asked, and how."""
+
+    nearest: Callable[[IndexArray, int], Neighbors]
+    """Searches the nearest so many of some queries, which are given by number."""
+
+    fitting: Callable[[int], int]
+    """Says how many lists of a length to ask for at once."""
+
+    n_train: int
+    radius: float
+
+    def widen(self, queries: IndexArray, depth: int) -> Iterator[Balls]:
+        """Yield the balls of the queries in their order; lists that end inside the ball are asked for again, longer."""
+        step = self.fitting(depth)
+        for start in range(0, len(queries), step):
+            part = queries[start : start + step]
+            indices, distances = self.nearest(part, depth)
+            inside = distances <= self.radius
+            wide = np.flatnonzero(inside[:, -1]) if depth < self.n_train else np.empty(0, np.int64)
+            inside[wide] = False
+            found = Balls.of(inside.sum(axis=1), indices[inside])
+            if wide.size == 0:
+                yield found
+                continue
+            del indices, distances, inside  # before longer lists are made
+            done = n_filled = 0
+            for deeper in self.widen(part[wide], min(_GROWTH * depth, self.n_train)):
+                places = wide[n_filled : n_filled + len(deeper.sizes)]
+                n_filled += len(places)
+                stop = int(places[-1]) + 1 if n_filled < len(wide) else len(part)
+                yield found.part(done, stop).filled(places - done, deeper)
+                done = stop
+
+
+def find_balls(
+    nearest: Callable[[IndexArray, int], Neighbors],
+    fitting: Callable[[int], int],
+    n_queries: int,
+    n_train: int,
+    radius: float,
+) -> Iterator[Balls]:
+    """Yield the points within the radius of each query, some queries at a time, in their order.
+
+    Parameters
+    ----------
+    nearest : callable
+        Takes the numbers of some queries and a depth; returns indices and distances, nearest first.
+    fitting : callable
+        Says how many lists of a length to ask for at once. It bounds the memory: no more is held than a few times that.
+    n_queries, n_train : int
+        Numbers of queries and of training points.
+    radius : float
+        Points at this distance are inside.
+    """
+    search = _Search(nearest, fitting, n_train, radius)
+    start, step, depth = 0, _FIRST_QUERIES, min(_FIRST_DEPTH, n_train)
+    while start < n_queries:
+        stop, n_members = min(start + step, n_queries), 0
+        for balls in search.widen(np.arange(start, stop), depth):
+            n_members += len(balls.members)
+            yield balls
+        # Lists twice as long as the balls so far, on average, hold most of the balls to come.
+        depth = min(n_train, max(_FIRST_DEPTH, 2 * n_members // (stop - start)))
+        start, step = stop, fitting(depth)
+
+
+def as_balls(lists: Any, n_train: int, n_queries: int) -> Balls:
+    """Return balls that were found elsewhere.
+
+    Parameters
+    ----------
+    lists : sequence of int sequences, or sparse matrix of shape (n_queries, n_train)
+        The training points within the radius of each query, in any order: what `radius_neighbors` or
+        `radius_neighbors_graph` of scikit-learn return.
+    n_train, n_queries : int
+        What the lists must fit.
+    """
+    if is_sparse(lists):
+        graph = lists.tocsr()
+        if graph.shape != (n_queries, n_train):
+            raise ValueError(
+                f"a graph of neighbours must have a row per query and a column per training point, shape "
+                f"({n_queries}, {n_train}); got {graph.shape}."
+            )
+        balls = Balls(graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    else:
+        rows = [_as_row(row) for row in lists]
+        if len(rows) != n_queries:
+            raise ValueError(f"indices must have a list for each of the {n_queries} queries; got {len(rows)} lists.")
+        sizes = np.array([len(row) for row in rows])
+        balls = Balls.of(sizes, np.concatenate([np.empty(0, np.int64), *rows]))
+    members = balls.members
+    if members.size and (members.min() < 0 or members.max() >= n_train):
+        raise ValueError(
+            f"indices must lie between 0 and {n_train - 1}, the last training point; "
+            f"got {members.min() if members.min() < 0 else members.max()}."
+        )
+    query = np.repeat(np.arange(n_queries), balls.sizes)
+    order = np.lexsort((members, query))
+    twice = (np.diff(query[order]) == 0) & (np.diff(members[order]) == 0)
+    if twice.any():
+        where = query[order][1:][twice][0]
+        raise ValueError(f"indices must name each training point at most once per query; query {where} does not.")
+    return balls
+
+
+def check_no_own(balls: Balls) -> None:
+    """Raise if a point is in its own ball, where every training point has one."""
+    owners = np.repeat(np.arange(len(balls.sizes)), balls.sizes)
+    own = balls.members[balls.members == owners]
+    if own.size:
+        raise ValueError(
+            f"points that value each other must not be among their own neighbours; point {own[0]} is. "
+            "Leave each point out of its own list, or pass y_test."
+        )
+
+
+def _as_row(row: npt.ArrayLike) -> IndexArray:
+    points = np.asarray(row)
+    if points.ndim != 1:
+        raise ValueError(f"indices must be a list of training points for each query; got an entry {row!r}.")
+    if points.size and points.dtype.kind not in "iu":
+        raise ValueError(f"indices must be whole numbers; got dtype {points.dtype}. Use indices.astype(int).")
+    return points.astype(np.int64)
