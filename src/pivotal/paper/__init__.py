@@ -13,6 +13,8 @@ All take signed integer votes, nearest first, and k, and return one `fractions.F
     bv-uw    unweighted_dp          O(n k^2)       `unweighted`, votes -1, 0, +1
     sv       shapley_dp             O(W k n^2)     `shapley`, after Wang, Mittal & Jia (2024)
     sv-uw    shapley_unweighted_dp  O(k^2 n^2)     the same, votes -1, 0, +1
+
+`naive_sampling` is the straightforward Monte Carlo estimate that the paper's samplers are measured against.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pivotal.paper._game import Algorithm
 from pivotal.paper.enumeration import brute_force
 from pivotal.paper.fast import fast_dp
 from pivotal.paper.multiclass import one_vs_one
+from pivotal.paper.naive import naive_sampling
 from pivotal.paper.shapley import shapley_dp, shapley_unweighted_dp
 from pivotal.paper.standard import standard_dp
 from pivotal.paper.unweighted import unweighted_dp
@@ -39,6 +42,7 @@ __all__ = [
     "ALGORITHMS",
     "brute_force",
     "fast_dp",
+    "naive_sampling",
     "one_vs_one",
     "shapley_dp",
     "shapley_unweighted_dp",
