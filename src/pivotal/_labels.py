@@ -74,6 +74,16 @@ class ClassCodes(NamedTuple):
             )
         return cls(given)
 
+    @classmethod
+    def of_indicators(cls, classes: Any = None) -> ClassCodes:
+        """Return the label set of points with many labels: each has a label, or has it not."""
+        if classes is not None:
+            raise ValueError(
+                "classes are for one label per point; got them with a table of labels, which has a column for each. "
+                "Leave them out."
+            )
+        return cls(pd.Index([0, 1]))
+
     def encode(self, labels: AnyArray, name: str) -> CodeArray:
         """Return the code of each label; labels outside the label set are an error."""
         codes = self.classes.get_indexer(pd.Index(labels))

@@ -6,36 +6,151 @@ the mean over the queries so far, with a bound on its error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from pivotal._threads import count_threads, run_all, slices
 from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.games import Game
+from pivotal.neighbors import blocks
+from pivotal.per_query import Keeper, Rows
 from pivotal.results import Values
 from pivotal.semivalues import Semivalue
 from pivotal.solvers import Block, Solver, make_solver
+from pivotal.tally import Tally
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "Lists", "Pass", "QueryCounter", "count_queries"]
 
-# Allowance for rounding in any value, in units of the range of the utility; tests hold every kernel to it.
-_ROUNDING = 1e-14
+
+class Pass(Protocol):
+    """One run through a batch of queries, block by block."""
+
+    title: str
+    """What it does, for the progress bar."""
+
+    def add(self, indices: Any, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None) -> bool:
+        """Take a block, as lists of neighbours or as balls; return whether the pass wants another."""
+
+
+class QueryCounter(Protocol):
+    """What counts queries: the exact engine, or a sampler."""
+
+    depth: int
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield the runs through a batch of so many queries, each when the one before has ended."""
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough for the tolerance, or as long as can be."""
+
+    def values(self) -> FloatArray:
+        """Mean over the queries so far; shape (n_train,)."""
+
+    def result(
+        self, *, ids: AnyArray | None, vote_resolution: float, recall: float | None = None, settings: Mapping[str, Any]
+    ) -> Values:
+        """Values so far, with their errors."""
+
+
+class Lists:
+    """How long lists of neighbours must be, and what leaving out the points beyond them costs.
+
+    Parameters
+    ----------
+    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall
+        As in `Engine`.
+
+    Attributes
+    ----------
+    depth : int
+        How long lists should be.
+    """
+
+    def __init__(
+        self,
+        labels: AnyArray,
+        game: Game,
+        semivalue: Semivalue,
+        *,
+        k: int,
+        n_classes: int,
+        n_players: int,
+        most: int,
+        tol: float,
+        votes_fall: bool = True,
+    ) -> None:
+        self._labels, self._semivalue, self._tol = labels, semivalue, tol
+        self._k, self._n_classes, self._n_players = k, n_classes, n_players
+        self._factor = game.truncation_factor(n_classes, votes_fall=votes_fall)
+        self._top_k = game.sees_only_top_k(n_classes)
+        depth = max(min(k, n_players), semivalue.depth(k, tol, n_players, self._factor))
+        self.depth = min(most, depth if self._top_k else 4 * depth)
+
+    def with_labels(self, labels: AnyArray) -> Lists:
+        """Return the same for points with other labels."""
+        other = copy(self)
+        other._labels = labels
+        return other
+
+    def suffice(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough for the tolerance, or as long as can be."""
+        if self._top_k or indices.shape[1] == self._n_players:
+            return True
+        return bool((self.dropped(Block(self._labels[indices], None, targets)) <= self._tol).all())
+
+    def by_depth(self, block: Block) -> Iterator[tuple[int, slice | IndexArray]]:
+        """Say how many neighbours each query needs: a matter of the query alone, so blocks make no difference."""
+        width = block.labels.shape[1]
+        if self._top_k:
+            yield width, slice(None)
+            return
+        queries, depth = np.arange(len(block.targets)), min(self.depth, width)
+        while depth < width:
+            done = self.dropped(block.part(queries, depth)) <= self._tol
+            if done.any():
+                yield depth, queries[done]
+            queries, depth = queries[~done], min(2 * depth, width)
+        if queries.size:
+            yield width, queries
+
+    def dropped(self, block: Block) -> FloatArray:
+        """Bound, for each query, on what the points beyond its list could have changed."""
+        n_queries, depth = block.labels.shape
+        if depth == self._n_players:
+            return np.zeros(n_queries)
+        reach = self._semivalue.reach(self._k, depth + 1)
+        if self._top_k:
+            return np.full(n_queries, self._factor * reach[depth - 1])
+        # Each two-class game sees only its own two classes of the list.
+        n_classes, queries = self._n_classes, np.arange(n_queries)
+        cells = block.labels + n_classes * queries[:, np.newaxis]
+        listed = np.bincount(cells.ravel(), minlength=n_classes * n_queries).reshape(-1, n_classes)
+        members = np.bincount(self._labels, minlength=n_classes)
+        seen = listed + listed[queries, block.targets][:, np.newaxis]
+        all_there = members + members[block.targets][:, np.newaxis]
+        lost = np.where(seen == all_there, 0.0, reach[np.clip(seen - 1, 0, depth)])
+        lost[queries, block.targets] = 0.0
+        mean: FloatArray = lost.sum(axis=1) / (n_classes - 1)
+        return self._factor * mean
 
 
 @dataclass(frozen=True)
-class _Tally:
-    """What has been counted so far: sums over queries, and the largest range of the utility."""
+class _Sums:
+    """Sums of the values over the queries so far, and what rounding lost of them."""
 
     totals: FloatArray
     rests: FloatArray
-    n_queries: int = 0
-    full: float = 0.0
-    empty: float = 0.0
-    truncation: float = 0.0
-    spread: float = 0.0
+    tally: Tally
+    rows: tuple[Rows, ...] = ()
 
 
 class Engine:
@@ -61,6 +176,8 @@ class Engine:
         Whether votes never grow with distance.
     n_jobs : int or None, default=-1
         Threads, as scikit-learn counts them.
+    keeper : Keeper, optional
+        Keeps the values of single queries, where they are asked for.
 
     Attributes
     ----------
@@ -70,6 +187,8 @@ class Engine:
     n_queries : int
         Queries added so far.
     """
+
+    title = "valuing"
 
     def __init__(
         self,
@@ -85,26 +204,53 @@ class Engine:
         largest_vote: int | None = None,
         votes_fall: bool = True,
         n_jobs: int | None = -1,
+        keeper: Keeper | None = None,
     ) -> None:
         self._labels, self._game, self._semivalue = labels, game, semivalue
         self._k, self._n_classes, self._n_players = k, n_classes, n_players
-        self._largest_vote, self._tol = largest_vote, tol
-        self._factor = game.truncation_factor(n_classes, votes_fall=votes_fall)
-        self._top_k = game.sees_only_top_k(n_classes)
-        depth = max(min(k, n_players), semivalue.depth(k, tol, n_players, self._factor))
-        self.depth = min(most, depth if self._top_k else 4 * depth)
+        self._largest_vote, self._tol, self._keeper = largest_vote, tol, keeper
+        self._lists = Lists(
+            labels,
+            game,
+            semivalue,
+            k=k,
+            n_classes=n_classes,
+            n_players=n_players,
+            most=most,
+            tol=tol,
+            votes_fall=votes_fall,
+        )
+        self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
         self._solvers: dict[int, tuple[Solver, list[tuple[AnyArray, ...]]]] = {}
         self._solver_for(self.depth)  # what cannot be solved is said before any search
-        self._tally = _Tally(np.zeros(labels.shape[0]), np.zeros(labels.shape[0]))
+        self._sums = _Sums(np.zeros(labels.shape[0]), np.zeros(labels.shape[0]), Tally())
 
     @property
     def n_queries(self) -> int:
         """Queries added so far."""
-        return self._tally.n_queries
+        return self._sums.tally.n_queries
 
-    def add(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> None:
-        """Count some queries.
+    @property
+    def n_players(self) -> int:
+        """Number of points in the game of one query."""
+        return self._n_players
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self._n_classes
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield what is to be done with a batch of queries: the blocks are added once."""
+        if self._keeper is not None:
+            self._keeper.expect(n_queries, self.depth, self._sums.rows)
+        yield self
+
+    def add(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
+    ) -> bool:
+        """Count some queries; return whether more are wanted, which is always so.
 
         Parameters
         ----------
@@ -114,36 +260,66 @@ class Engine:
             Their votes.
         targets : int32 or float64 array of shape (n_queries,)
             True label of each query.
+        weights : float64 array of shape (n_queries,), optional
+            How much each query counts; 1 each when None.
         """
         from pivotal.kernels.ledger import add_queries
 
-        # One memory layout, or numba would compile the kernels once more for every other.
         indices = np.ascontiguousarray(indices)
+        block, values, dropped = self.solve(indices, votes, targets)
+        rows = self._sums.rows
+        if self._keeper is not None:
+            rows += (self._keeper.take(indices, values, targets),)
+        if weights is not None:
+            values *= weights[:, np.newaxis]
+        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
+        add_queries(indices, values, totals, rests)
+        # One assignment: a block that is interrupted counts whole or not at all.
+        tally = self._sums.tally.plus(block, dropped, self._labels, self._game, self._n_classes, self._k, weights)
+        self._sums = _Sums(totals, rests, tally, rows)
+        return True
+
+    def solve(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray
+    ) -> tuple[Block, FloatArray, FloatArray]:
+        """Return queries as a block, the values of their neighbours, and a bound on what truncation costs each."""
+        # One memory layout, or numba would compile the kernels once more for every other.
         votes = None if votes is None else np.ascontiguousarray(votes)
         block = Block(self._labels[indices], votes, targets)
         values = np.zeros(indices.shape)
         dropped = np.zeros(len(targets))
-        for depth, queries in self._by_depth(block):
+        for depth, queries in self._lists.by_depth(block):
             part = block.part(queries, depth)
             values[queries, :depth] = self._solve(part)
-            dropped[queries] = self._dropped(part)
-        tally = self._tally
-        totals, rests = tally.totals.copy(), tally.rests.copy()
-        add_queries(indices, values, totals, rests)
-        # One assignment: a block that is interrupted counts whole or not at all.
-        self._tally = _Tally(
-            totals,
-            rests,
-            tally.n_queries + len(targets),
-            _run_on(tally.full, self._game.everyone(block.labels, votes, targets, self._n_classes, self._k)),
-            _run_on(tally.empty, self._game.nobody(targets, self._n_classes)),
-            _run_on(tally.truncation, dropped),
-            max(tally.spread, self._game.spread(self._n_classes, self._labels, targets)),
-        )
+            dropped[queries] = self._lists.dropped(part)
+        return block, values, dropped
+
+    def with_labels(self, labels: AnyArray) -> Engine:
+        """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
+        other = copy(self)
+        other._labels, other._lists = labels, self._lists.with_labels(labels)
+        other._sums = _Sums(np.zeros(labels.shape[0]), np.zeros(labels.shape[0]), Tally())
+        return other
+
+    def adopt(
+        self,
+        totals: FloatArray,
+        rests: FloatArray,
+        tally: Tally,
+        indices: AnyArray,
+        values: FloatArray,
+        targets: AnyArray,
+    ) -> None:
+        """Take sums that were added up elsewhere, and the values of the single queries that they are sums of."""
+        rows: tuple[Rows, ...] = ()
+        if self._keeper is not None:
+            self._keeper.expect(len(targets), values.shape[1], rows)
+            rows = (self._keeper.take(indices, values, targets),)
+        self._sums = _Sums(totals, rests, tally, rows)
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return (self._tally.totals + self._tally.rests) / self.n_queries
+        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
 
     def result(
         self,
@@ -154,31 +330,20 @@ class Engine:
         settings: Mapping[str, Any],
     ) -> Values:
         """Values so far, with their error bound."""
-        tally = self._tally
-        integration = max(solver.error for solver, _ in self._solvers.values())
-        error = tally.truncation / tally.n_queries + integration + _ROUNDING
-        return Values(
+        told = {"depth": max(self._solvers), "n_players": self._n_players, "n_classes": self._n_classes}
+        return self._sums.tally.result(
             self.values(),
-            n_queries=tally.n_queries,
-            full_utility=tally.full / tally.n_queries,
-            empty_utility=tally.empty / tally.n_queries,
-            error_bound=tally.spread * error,
+            {**settings, "method": "exact", **told},
+            error=max(solver.error for solver, _ in self._solvers.values()),
             ids=ids,
             vote_resolution=vote_resolution,
             recall=recall,
-            settings={
-                **settings,
-                "depth": max(self._solvers),
-                "n_players": self._n_players,
-                "n_classes": self._n_classes,
-            },
+            queries=None if self._keeper is None else self._keeper.gather(self._sums.rows, self._labels),
         )
 
     def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
         """Return whether these lists are long enough for the tolerance, or as long as can be."""
-        if self._top_k or indices.shape[1] == self._n_players:
-            return True
-        return bool((self._dropped(Block(self._labels[indices], None, targets)) <= self._tol).all())
+        return self._lists.suffice(indices, targets)
 
     def _solver_for(self, depth: int) -> tuple[Solver, list[tuple[AnyArray, ...]]]:
         if depth not in self._solvers:
@@ -201,45 +366,43 @@ class Engine:
             finally:
                 idle.append(own)
 
-        run_all(work, slices(len(block.targets), solver.queries_at_once, self._n_threads), self._n_threads)
+        n_queries, most = len(block.targets), solver.queries_at_once
+        tasks = slices(n_queries, most, self._n_threads) if n_queries > most else [slice(0, n_queries)]
+        run_all(work, tasks, self._n_threads)
         return values
 
-    def _by_depth(self, block: Block) -> Iterator[tuple[int, slice | IndexArray]]:
-        """Say how many neighbours each query needs: a matter of the query alone, so blocks make no difference."""
-        width = block.labels.shape[1]
-        if self._top_k:
-            yield width, slice(None)
-            return
-        queries, depth = np.arange(len(block.targets)), min(self.depth, width)
-        while depth < width:
-            done = self._dropped(block.part(queries, depth)) <= self._tol
-            if done.any():
-                yield depth, queries[done]
-            queries, depth = queries[~done], min(2 * depth, width)
-        if queries.size:
-            yield width, queries
 
-    def _dropped(self, block: Block) -> FloatArray:
-        """Bound, for each query, on what the points beyond its list could have changed."""
-        n_queries, depth = block.labels.shape
-        if depth == self._n_players:
-            return np.zeros(n_queries)
-        reach = self._semivalue.reach(self._k, depth + 1)
-        if self._top_k:
-            return np.full(n_queries, self._factor * reach[depth - 1])
-        # Each two-class game sees only its own two classes of the list.
-        n_classes, queries = self._n_classes, np.arange(n_queries)
-        cells = block.labels + n_classes * queries[:, np.newaxis]
-        listed = np.bincount(cells.ravel(), minlength=n_classes * n_queries).reshape(-1, n_classes)
-        members = np.bincount(self._labels, minlength=n_classes)
-        seen = listed + listed[queries, block.targets][:, np.newaxis]
-        all_there = members + members[block.targets][:, np.newaxis]
-        lost = np.where(seen == all_there, 0.0, reach[np.clip(seen - 1, 0, depth)])
-        lost[queries, block.targets] = 0.0
-        mean: FloatArray = lost.sum(axis=1) / (n_classes - 1)
-        return self._factor * mean
+def count_queries(
+    counter: QueryCounter,
+    targets: AnyArray,
+    lists: Callable[[slice], tuple[Any, CodeArray | None]],
+    block_size: int,
+    *,
+    weights: FloatArray | None = None,
+    progress: bool,
+) -> None:
+    """Take a batch of queries through all the passes that a counter wants.
 
-
-def _run_on(total: float, terms: FloatArray) -> float:
-    """Add terms one after the other, so that the sum does not depend on the blocks they come in."""
-    return float(np.cumsum(np.concatenate(([total], terms)))[-1])
+    Parameters
+    ----------
+    counter : QueryCounter
+        The engine, or a sampler.
+    targets : int32 or float64 array of shape (n_queries,)
+        True label of each query.
+    lists : callable
+        Gives the neighbours, and their votes, of a slice of the queries.
+    block_size : int
+        Queries per block.
+    weights : float64 array of shape (n_queries,), optional
+        How much each query counts; 1 each when None.
+    progress : bool
+        Whether to show a bar for every pass.
+    """
+    for step in counter.passes(len(targets)):
+        with tqdm(total=len(targets), unit="query", disable=not progress, desc=step.title) as bar:
+            for queries in blocks(len(targets), block_size):
+                indices, votes = lists(queries)
+                wanted = step.add(indices, votes, targets[queries], None if weights is None else weights[queries])
+                bar.update(queries.stop - queries.start)
+                if not wanted:
+                    break

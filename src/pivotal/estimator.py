@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,47 +11,52 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
-from tqdm.auto import tqdm
 
 from pivotal._conventions import Convention
+from pivotal._indicators import as_indicators, is_indicators
 from pivotal._labels import ClassCodes, as_labels, as_responses
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal._query_weights import ALIKE, QueryWeights
+from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal._validation import check_k, check_same_length, check_tol
 from pivotal._version import __version__
-from pivotal.engine import Engine
+from pivotal.editing import EditsPoints
+from pivotal.engine import QueryCounter, count_queries
 from pivotal.games import Game, as_game
 from pivotal.neighbors import (
     ApproximateIndex,
+    Balls,
     BruteIndex,
     Index,
     as_bytes,
     as_index,
-    blocks,
     is_source,
     measure_recall,
     open_source,
 )
+from pivotal.per_query import Keeper
 from pivotal.results import Values, as_ids
+from pivotal.sampling import as_plan, check_votes, make_counter
 from pivotal.semivalues import Semivalue, as_semivalue
-from pivotal.solvers import check_votes_allowed
 from pivotal.weights import Weights, as_weights, check_bits, resolution, to_votes
 
 __all__ = ["DEFAULT_TOL", "KNNValuation", "Metric", "ids_of"]
 
 DEFAULT_TOL = 1e-16
+_BALL = 64  # points near a query, for the size of blocks; larger balls are found some queries at a time
 Metric = str | Callable[..., float]
 
 
-class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Value training points over any number of batches of queries.
 
     Parameters
     ----------
     k : int, default=5
-        Number of neighbours that vote.
+        Number of neighbours that vote; not looked at where everyone within a radius does.
     utility : str, Game or Convention, default="hard"
-        What a coalition earns: ``"hard"``, ``"plurality"``, ``"soft"``, ``"soft-k"``, ``"regression"``, the name of a
-        convention such as ``"jia2019"``, or an object such as ``pivotal.Hard(tie="win")``.
+        What a coalition earns: ``"hard"``, ``"plurality"``, ``"soft"``, ``"soft-k"``, ``"regression"``,
+        ``"threshold(0.5)"`` with any radius, the name of a convention such as ``"jia2019"``, or an object such as
+        ``pivotal.Hard(tie="win")``.
     semivalue : str or Semivalue, default="banzhaf"
         How coalitions are drawn: ``"banzhaf"``, ``"shapley"``, ``"loo"``, ``"beta(4,1)"``, or an object such as
         ``pivotal.Banzhaf(0.3)``.
@@ -72,6 +77,24 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         0 uses every point. Shapley values are exact at the default, whatever the number of points.
     classes : array-like, optional
         The label set, when it is larger than what the training labels show.
+    method : {"exact", "coalitions", "permutations"}, default="exact"
+        Exact values, or estimates from random coalitions or from random orders in which the points join.
+    n_samples : int, optional
+        Samples per query, at most. 1000 where nothing else limits the sampling.
+    target_se : float, optional
+        Sampling ends when no standard error exceeds this, over the queries of one `update`.
+    max_time : float, optional
+        Seconds of sampling, for one `update`; a first pass over all queries is always finished. How many samples that
+        is depends on the machine, so results cannot be reproduced.
+    random_state : int, numpy.random.Generator or None, default=None
+        Where random numbers start; None asks the system. Results depend neither on `n_jobs` nor on `block_size`.
+    per_query : bool, default=False
+        Whether to keep the values of every single query, for `Values.per_query` and `Values.explain`: exact games of
+        the k nearest only. They may take `max_memory`, 1 GiB by default; where they do not fit, as with Shapley values
+        of many points, the largest are kept of each query.
+    editable : bool, default=False
+        Whether `relabel`, `add`, `remove` and `drop_queries` may follow. Then the neighbours of every query are kept,
+        20 bytes for each of them, and the queries themselves.
     n_jobs : int, default=-1
         Threads; -1 is one per processor. Results do not depend on it.
     block_size : int, optional
@@ -112,6 +135,13 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         neighbors: Any = "auto",
         tol: float = DEFAULT_TOL,
         classes: npt.ArrayLike | None = None,
+        method: str = "exact",
+        n_samples: int | None = None,
+        target_se: float | None = None,
+        max_time: float | None = None,
+        random_state: int | np.random.Generator | None = None,
+        per_query: bool = False,
+        editable: bool = False,
         n_jobs: int | None = -1,
         block_size: int | None = None,
         max_memory: int | str | None = None,
@@ -127,6 +157,13 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         self.neighbors = neighbors
         self.tol = tol
         self.classes = classes
+        self.method = method
+        self.n_samples = n_samples
+        self.target_se = target_se
+        self.max_time = max_time
+        self.random_state = random_state
+        self.per_query = per_query
+        self.editable = editable
         self.n_jobs = n_jobs
         self.block_size = block_size
         self.max_memory = max_memory
@@ -139,8 +176,9 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         ----------
         X : array-like, sparse matrix or path, of shape (n_train, n_features)
             Training points; a memmap, or a .npy or Parquet file, is read chunk by chunk and may exceed memory.
-        y : array-like of shape (n_train,)
-            Labels of any type, or numbers for regression.
+        y : array-like of shape (n_train,), or (n_train, n_labels)
+            Labels of any type, or numbers for regression; or a table of 0 and 1, dense or sparse, for points that have
+            many labels.
         ids : array-like of shape (n_train,), optional
             Names of the points, carried through to the result; a pandas index by default.
         """
@@ -155,24 +193,26 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             )
         return self._fit(features, y, ids_of(X, ids), "X", "y", None)
 
-    def update(self, X: Any = None, y: Any = None) -> Self:
+    def update(self, X: Any = None, y: Any = None, query_weights: npt.ArrayLike | None = None) -> Self:
         """Count a batch of queries; with neither X nor y, every training point once, against all the others.
 
-        Interrupting it loses nothing that was finished: whole blocks stay counted.
+        Interrupting it loses nothing that was finished: whole blocks stay counted, with the samples they have.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_queries, n_features), optional
             Queries.
-        y : array-like of shape (n_queries,), optional
+        y : array-like of shape (n_queries,), or (n_queries, n_labels), optional
             Their true labels.
+        query_weights : array-like of shape (n_queries,), optional
+            How much each query counts, at least 0; 1 each by default. Means are weighted over all batches.
         """
         check_is_fitted(self)
         if (X is None) != (y is None):
             raise ValueError("update needs both X and y, or neither for leave-one-out queries; got only one of them.")
         if X is not None:
             X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return self._update(X, y, "X", "y")
+        return self._update(X, y, "X", "y", QueryWeights(query_weights))
 
     @property
     def values_(self) -> FloatArray:
@@ -219,21 +259,20 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None
     ) -> Self:
         """Fit checked features; `y_test` may bring labels that training does not show."""
-        self._k, self._tol, self._bits = check_k(self.k), check_tol(self.tol), check_bits(self.bits)
-        self._game, self._semivalue = as_game(self.utility), as_semivalue(self.semivalue)
-        self._weights = as_weights(self.weights)
-        if self._weights.weighted:
-            check_votes_allowed(self._game)
+        self._read_settings()
         if self._game.task == "regression":
             labels: AnyArray = as_responses(y, y_name)
             self._codes, self._n_classes = None, 0
+        elif is_indicators(y):
+            labels = as_indicators(y, y_name)
+            self._codes, self._n_classes = ClassCodes.of_indicators(self.classes), 2
         else:
             labels = as_labels(y, y_name)
             seen = (labels,) if y_test is None else (labels, y_test)
             self._codes = ClassCodes.of(*seen, classes=self.classes)
             self._n_classes = len(self._codes.classes)
         check_same_length(X, labels, x_name, y_name)
-        self._labels = labels if self._codes is None else self._codes.encode(labels, y_name)
+        self._labels = labels if self._codes is None or labels.ndim == 2 else self._codes.encode(labels, y_name)
         self._ids = as_ids(ids, len(labels))
         self._index: Index = as_index(
             self.neighbors,
@@ -245,43 +284,98 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         )
         self._features = X
         self._recalls: list[tuple[float, int]] = []
-        self._engine: Engine | None = None
+        self._engine: QueryCounter | None = None
         self._self_queries = False
+        self._prepare_edits(named=ids is not None)
         return self
 
-    def _update(self, X: Any, y: Any, x_name: str, y_name: str) -> Self:
+    def _read_settings(self) -> None:
+        """Take over the parameters, checked."""
+        self._k, self._tol, self._bits = check_k(self.k), check_tol(self.tol), check_bits(self.bits)
+        self._game, self._semivalue = as_game(self.utility), as_semivalue(self.semivalue)
+        self._weights = as_weights(self.weights)
+        self._plan = as_plan(self.method, self.n_samples, self.target_se, self.max_time, self.random_state)
+        if self._weights.weighted:
+            check_votes(self._game, self._plan)
+
+    def _update(self, X: Any, y: Any, x_name: str, y_name: str, query_weights: QueryWeights = ALIKE) -> Self:
         """Count checked queries, or the training points themselves when X is None."""
+        targets = self._targets(X, y, x_name, y_name)
+        weights = query_weights.of(targets, self._codes)
+        if self.editable:
+            return self._count_editable(X, targets, weights)
+        engine = self._engine_for(self_queries=X is None)
+        if self._game.radius is not None:
+            return self._count_balls(engine, X, targets, self._game.radius, weights)
+        depth = self._depth(engine, X)
+        lists = self._lists(engine, targets, lambda queries, depth: self._search(X, queries, depth))
+        count_queries(engine, targets, lists, self._block_size(depth), weights=weights, progress=self.progress)
+        self._measure_recall(X, len(targets), depth)
+        return self
+
+    def _targets(self, X: Any, y: Any, x_name: str, y_name: str) -> AnyArray:
+        """Return the true labels of checked queries, or of the training points when X is None."""
         if X is None:
-            targets: AnyArray = self._labels
-        elif self._codes is None:
-            targets = as_responses(y, y_name)
+            return self._labels
+        if self._codes is None:
+            targets: AnyArray = as_responses(y, y_name)
+        elif self._labels.ndim == 2:
+            targets = as_indicators(y, y_name, self._labels.shape[1])
         else:
             targets = self._codes.encode(as_labels(y, y_name), y_name)
-        if X is not None:
-            check_same_length(X, targets, x_name, y_name)
-        engine = self._engine_for(self_queries=X is None)
-        n_players = len(self._labels) - (X is None)
+        check_same_length(X, targets, x_name, y_name)
+        return targets
+
+    def _depth(self, engine: QueryCounter, X: Any) -> int:
+        """Return how many neighbours to search for at first."""
+        return max(engine.depth, min(len(self._labels) - (X is None), self._weights.depth(self._k)))
+
+    def _lists(
+        self, engine: QueryCounter, targets: AnyArray, search: Callable[[slice, int], tuple[IndexArray, FloatArray]]
+    ) -> Callable[[slice], tuple[IndexArray, CodeArray | None]]:
+        """Return what gives the neighbours of a slice of the queries, as many as the engine wants, and their votes."""
+        n_players = len(self._labels) - self._self_queries
         needed = min(n_players, self._weights.depth(self._k))
         depth = engine.depth
-        with tqdm(total=len(targets), unit="query", disable=not self.progress, desc="valuing") as bar:
-            for queries in blocks(len(targets), self._block_size(max(depth, needed))):
-                indices, distances = self._search(X, queries, max(depth, needed))
-                while not engine.suffices(indices[:, :depth], targets[queries]):
-                    depth = min(2 * depth, n_players)
-                    indices, distances = self._search(X, queries, max(depth, needed))
-                votes = None
-                if self._weights.weighted:
-                    votes = to_votes(self._weights(distances, self._k), self._bits)[:, :depth]
-                engine.add(indices[:, :depth], votes, targets[queries])
-                bar.update(queries.stop - queries.start)
-        self._measure_recall(X, len(targets), max(depth, needed))
+
+        def lists(queries: slice) -> tuple[IndexArray, CodeArray | None]:
+            nonlocal depth
+            indices, distances = search(queries, max(depth, needed))
+            while not engine.suffices(indices[:, :depth], targets[queries]):
+                depth = min(2 * depth, n_players)
+                indices, distances = search(queries, max(depth, needed))
+            votes = None
+            if self._weights.weighted:
+                votes = to_votes(self._weights(distances, self._k), self._bits)[:, :depth]
+            return indices[:, :depth], votes
+
+        return lists
+
+    def _count_balls(
+        self, engine: QueryCounter, X: Any, targets: AnyArray, radius: float, weights: FloatArray | None
+    ) -> Self:
+        """Count queries of a game that everyone within a radius plays."""
+        if isinstance(self._index, ApproximateIndex) and not self._index.exact:
+            raise ValueError(
+                f"{self._game} needs every point within the radius, and neighbors={_told(self.neighbors)!r} may miss "
+                'some. Use neighbors="auto".'
+            )
+
+        def balls(queries: slice) -> tuple[Iterator[Balls], None]:
+            if X is None:
+                return self._index.search_radius_self(queries.start, queries.stop, radius, self._budget()), None
+            return self._index.search_radius(X[queries], radius, self._budget()), None
+
+        count_queries(engine, targets, balls, self._block_size(_BALL), weights=weights, progress=self.progress)
         return self
 
     def _block_size(self, depth: int) -> int:
         if self.block_size is not None:
             return self.block_size
-        budget = None if self.max_memory is None else as_bytes(self.max_memory)
-        return self._index.block_size(depth, budget)
+        return self._index.block_size(depth, self._budget())
+
+    def _budget(self) -> int | None:
+        return None if self.max_memory is None else as_bytes(self.max_memory)
 
     def _measure_recall(self, X: Any, n_queries: int, depth: int) -> None:
         """Remember how many of the true neighbours an approximate index found for these queries."""
@@ -294,7 +388,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             return self._index.search_self(queries.start, queries.stop, depth)
         return self._index.search(X[queries], depth)
 
-    def _engine_for(self, *, self_queries: bool) -> Engine:
+    def _engine_for(self, *, self_queries: bool) -> QueryCounter:
         if self._engine is not None:
             if self._self_queries != self_queries:
                 raise ValueError(
@@ -305,7 +399,8 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         n_players = len(self._labels) - self_queries
         if n_players < 1:
             raise ValueError("points that value each other must be at least two; got 1. Pass a test set.")
-        engine = Engine(
+        engine = make_counter(
+            self._plan,
             self._labels,
             self._game,
             self._semivalue,
@@ -316,11 +411,17 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             tol=self._tol,
             largest_vote=2**self._bits - 1 if self._weights.weighted else None,
             n_jobs=self.n_jobs,
+            keeper=self._keeper(),
         )
         self._engine, self._self_queries = engine, self_queries
         return engine
 
-    def _counted(self) -> Engine:
+    def _keeper(self) -> Keeper | None:
+        if not self.per_query:
+            return None
+        return Keeper(self._k, [] if self._codes is None else self._codes.classes, self._budget())
+
+    def _counted(self) -> QueryCounter:
         check_is_fitted(self)
         if self._engine is None or self._engine.n_queries == 0:
             raise AttributeError("there are no values before the first query; call update with queries first.")

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import html
-import json
+import importlib
 import math
 import operator
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
+from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Final, SupportsFloat, SupportsIndex
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike
+from scipy import sparse
 
 from pivotal._arrow import decode_ids, encode_ids, read_table, write_table
+from pivotal._frozen import freeze, same, thaw
 from pivotal._types import AnyArray, FloatArray, IndexArray
 from pivotal._validation import check_probability
+from pivotal.explain import Explanation, explain_query
+from pivotal.per_query import PerQuery
 
 _EPS: Final = float(np.finfo(np.float64).eps)
 _SCALARS: Final = ("error_bound", "n_queries", "full_utility", "empty_utility", "vote_resolution", "recall")
-_HTML_ROWS: Final = 10  # half from each end
+_SHOWN: Final = ("method", "k", "utility", "semivalue")  # settings in the one-line summary
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -39,13 +43,14 @@ class Values:
         Value of each training point.
     n_queries : int
         Number of queries the values are the mean of.
-    full_utility : float
-        Utility of the whole training set, v(D), mean over the queries.
-    empty_utility : float
-        Utility of the empty coalition, mean over the queries.
-    error_bound : float, default=0.0
+    full_utility : float, optional
+        Utility of the whole training set, v(D), mean over the queries; None where the values are not those of a game.
+    empty_utility : float, optional
+        Utility of the empty coalition, mean over the queries; None likewise.
+    error_bound : float or None, default=0.0
         Certified: no entry of `values` is off by more than this (truncation, quadrature and rounding together). The
-        chance of sampling is in `standard_error`, the rounding of real weights to votes in `vote_resolution`.
+        chance of sampling is in `standard_error`, the rounding of real weights to votes in `vote_resolution`. None
+        where no bound is known.
     standard_error : array-like of shape (n_train,), optional
         Standard error of each value when it was sampled; None for exact methods.
     ids : array-like of shape (n_train,), optional
@@ -57,6 +62,8 @@ class Values:
         neighbours are exact. The error bound takes the lists as true.
     settings : mapping of str to JSON values, optional
         How the values were computed: k, utility, semivalue, and so on.
+    queries : PerQuery, optional
+        The values of each single query, where they were asked for; `per_query` is their matrix.
 
     Examples
     --------
@@ -71,28 +78,30 @@ class Values:
 
     values: FloatArray
     n_queries: int
-    full_utility: float
-    empty_utility: float
-    error_bound: float
+    full_utility: float | None
+    empty_utility: float | None
+    error_bound: float | None
     standard_error: FloatArray | None
     ids: AnyArray
     vote_resolution: float
     recall: float | None
     settings: Mapping[str, Any]
+    queries: PerQuery | None
 
     def __init__(
         self,
         values: ArrayLike,
         *,
         n_queries: int,
-        full_utility: float,
-        empty_utility: float,
-        error_bound: float = 0.0,
+        full_utility: float | None = None,
+        empty_utility: float | None = None,
+        error_bound: float | None = 0.0,
         standard_error: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         vote_resolution: float = 0.0,
         recall: float | None = None,
         settings: Mapping[str, Any] | None = None,
+        queries: PerQuery | None = None,
     ) -> None:
         array = np.array(values, dtype=np.float64)
         if array.ndim != 1 or array.size == 0:
@@ -100,19 +109,65 @@ class Values:
         checked = {
             "values": _finite("values", array),
             "n_queries": _count("n_queries", n_queries),
-            "full_utility": _number("full_utility", full_utility),
-            "empty_utility": _number("empty_utility", empty_utility),
-            "error_bound": _number("error_bound", error_bound, non_negative=True),
+            "full_utility": None if full_utility is None else _number("full_utility", full_utility),
+            "empty_utility": None if empty_utility is None else _number("empty_utility", empty_utility),
+            "error_bound": None if error_bound is None else _number("error_bound", error_bound, non_negative=True),
             "standard_error": None if standard_error is None else _errors(standard_error, array.size),
             "ids": as_ids(ids, array.size),
             "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
             "recall": None if recall is None else check_probability(recall, "recall"),
-            "settings": _freeze({} if settings is None else settings, "settings"),
+            "settings": freeze({} if settings is None else settings, "settings"),
+            "queries": queries if queries is None else queries.check(array.size),
         }
         for name, content in checked.items():
             if isinstance(content, np.ndarray):
                 content.setflags(write=False)
             object.__setattr__(self, name, content)
+
+    @property
+    def per_query(self) -> sparse.csr_array | None:
+        """Value of each training point for each query, shape (n_queries, n_train); None unless asked for.
+
+        The values are the mean of its rows, weighted as the queries are. Entries that are not there are 0, or were
+        dropped for lack of memory: then `queries.largest_dropped` says how large such an entry can have been.
+        """
+        return None if self.queries is None else self.queries.matrix
+
+    def explain(self, query: int, n: int = 5) -> Explanation:
+        """Say which training points decide a query.
+
+        Parameters
+        ----------
+        query : int
+            Which query, from 0 on, in the order in which they were counted.
+        n : int, default=5
+            How many points for the true label, and how many against it, at most.
+
+        Returns
+        -------
+        Explanation
+            In words with `str`, as a table with `to_frame`, as a picture with `plot`.
+
+        Raises
+        ------
+        ValueError
+            If values of single queries were not kept, or if there is no such query.
+
+        Examples
+        --------
+        >>> import pivotal
+        >>> values = pivotal.value([[0.0], [1.0], [2.0]], ["cat", "dog", "cat"], [[0.2]], ["cat"], k=1, per_query=True)
+        >>> print(values.explain(0))
+        query 0 is labelled cat: 1 of its 1 nearest agrees. For: row 0 (cat) +0.75, row 2 (cat) +0.25.
+        Against: row 1 (dog) -0.25.
+        """
+        if self.queries is None:
+            raise ValueError("explanations need the values of each query; got none. Ask for them with per_query=True.")
+        n_queries = len(self.queries.targets)
+        whole = isinstance(query, SupportsIndex) and not isinstance(query, bool)
+        if not whole or not 0 <= operator.index(query) < n_queries:
+            raise ValueError(f"query must be a whole number from 0 to {n_queries - 1}, the last query; got {query!r}.")
+        return explain_query(self.queries, self.ids, operator.index(query), _count("n", n))
 
     def rank(self) -> IndexArray:
         """Training indices, most valuable first; equal values in the order of their indices.
@@ -123,8 +178,51 @@ class Values:
         """
         return np.argsort(-self.values, kind="stable").astype(np.int64, copy=False)
 
-    def to_frame(self) -> pd.DataFrame:
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return where the true values lie.
+
+        Sampled values get a normal interval from their standard error, widened by the error bound where there is one.
+        Exact values get the error bound alone, whatever the level.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Chance that the interval of a sampled value holds the true one; above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float arrays of shape (n_train,)
+
+        Raises
+        ------
+        ValueError
+            If the level is not a chance, or if nothing is known about the error of the values.
+
+        Examples
+        --------
+        >>> low, high = Values([0.5, 0.25], n_queries=1, standard_error=[0.1, 0.0], error_bound=0.01).interval()
+        >>> low.round(3), high.round(3)
+        (array([0.294, 0.24 ]), array([0.706, 0.26 ]))
+        """
+        if not isinstance(level, SupportsFloat) or not 0.0 < float(level) < 1.0:
+            raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")
+        if self.standard_error is None and self.error_bound is None:
+            raise ValueError(
+                f"an interval needs a standard error or an error bound; these values{self._of_method()} have neither. "
+                "Use the values as they are."
+            )
+        width = np.full(len(self), self.error_bound or 0.0)
+        if self.standard_error is not None:
+            width += NormalDist().inv_cdf((1.0 + float(level)) / 2.0) * self.standard_error
+        return self.values - width, self.values + width
+
+    def to_frame(self, level: float | None = None) -> pd.DataFrame:
         """One row per training point, in training order.
+
+        Parameters
+        ----------
+        level : float, optional
+            Adds the columns low and high: the `interval` of this level.
 
         Returns
         -------
@@ -136,6 +234,8 @@ class Values:
         columns: dict[str, AnyArray] = {"id": self.ids, "value": self.values, "rank": rank}
         if self.standard_error is not None:
             columns["standard_error"] = self.standard_error
+        if level is not None:
+            columns["low"], columns["high"] = self.interval(level)
         return pd.DataFrame(columns)
 
     def top(self, n: int = 10) -> pd.DataFrame:
@@ -160,16 +260,23 @@ class Values:
         Raises
         ------
         ValueError
-            If the sum of the values cannot be told from zero within the error bound, or if its sign differs from that
-            of `full_utility - empty_utility`, so that scaling would turn the order of the points around.
+            If the values are not those of a game, so that there is no utility to share out; if their sum cannot be
+            told from zero within the error bound; or if its sign differs from that of `full_utility - empty_utility`,
+            so that scaling would turn the order of the points around.
 
         Examples
         --------
         >>> Values([1.0, 3.0], n_queries=1, full_utility=1.0, empty_utility=0.0).normalized().values
         array([0.25, 0.75])
         """
+        if self.full_utility is None or self.empty_utility is None:
+            raise ValueError(
+                f"normalized values share out what the whole training set earns; these values{self._of_method()} are "
+                "not those of a game and know no such sum. Use the values as they are."
+            )
         total = math.fsum(self.values)
-        blur = len(self) * self.error_bound + _EPS * math.fsum(np.abs(self.values))  # how far the sum can be off
+        known = self.error_bound or 0.0
+        blur = len(self) * known + _EPS * math.fsum(np.abs(self.values))  # how far the sum can be off
         if abs(total) <= blur:
             raise ValueError(
                 f"normalized values need a sum that differs from 0; got {total:.3g}, which is 0 within the error bound "
@@ -185,13 +292,14 @@ class Values:
         scaled = self.values * scale
         largest = float(np.abs(self.values).max())
         # |v/s - v'/s'| <= (|v - v'| + |v/s| |s - s'|) / |s'|, and a few roundings of the result itself.
-        bound = abs(gain) * (self.error_bound + largest / abs(total) * blur) / (abs(total) - blur)
+        bound = abs(gain) * (known + largest / abs(total) * blur) / (abs(total) - blur)
         return replace(
             self,
             values=scaled,
-            error_bound=bound + 4 * _EPS * float(np.abs(scaled).max()),
+            error_bound=None if self.error_bound is None else bound + 4 * _EPS * float(np.abs(scaled).max()),
             standard_error=None if self.standard_error is None else self.standard_error * abs(scale),
             settings={**self.settings, "normalized": True},
+            queries=None if self.queries is None else self.queries.scaled(scale),
         )
 
     def by_owner(self, owners: ArrayLike) -> pd.Series:
@@ -228,7 +336,8 @@ class Values:
         """Write the values to one Parquet file, whole or not at all.
 
         The columns are id, value and, for sampled values, standard_error; everything else is JSON in the schema
-        metadata. Numbers come back to the last bit and ids with their dtype.
+        metadata. Values of single queries are four more columns: the label of a training point, and lists of the
+        queries it has a value for. Numbers come back to the last bit and ids with their dtype.
 
         Parameters
         ----------
@@ -247,7 +356,10 @@ class Values:
         if self.standard_error is not None:
             columns["standard_error"] = pa.array(self.standard_error)
         about = {name: getattr(self, name) for name in _SCALARS}
-        write_table(path, columns, {**about, "ids": tag, "settings": _thaw(self.settings)})
+        if self.queries is not None:
+            more, about["per_query"] = self.queries.to_columns()
+            columns |= more
+        write_table(path, columns, {**about, "ids": tag, "settings": thaw(self.settings)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Values:
@@ -267,7 +379,8 @@ class Values:
                 ids=decode_ids(table["id"], about["ids"]),
                 standard_error=table["standard_error"].to_numpy() if "standard_error" in table.column_names else None,
                 settings=about["settings"],
-                **{name: about[name] for name in _SCALARS},
+                queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
+                **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged ({error}); save the values again.") from error
@@ -276,7 +389,10 @@ class Values:
         """Whether `other` holds the same values, ids, errors and settings, to the last bit."""
         if not isinstance(other, Values):
             return False
-        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    def _of_method(self) -> str:
+        return f" of method {self.settings['method']!r}" if "method" in self.settings else ""
 
     def __len__(self) -> int:
         return self.values.size
@@ -286,22 +402,42 @@ class Values:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return _rebuild, ({**state, "settings": _thaw(self.settings)},)  # a mapping proxy cannot be pickled
+        return _rebuild, ({**state, "settings": thaw(self.settings)},)  # a mapping proxy cannot be pickled
 
     def __repr__(self) -> str:
         shown = [f"n_train={len(self)}", f"n_queries={self.n_queries}"]
-        shown += [f"{name}={self.settings[name]}" for name in ("k", "utility", "semivalue") if name in self.settings]
-        shown.append(f"error_bound={self.error_bound:.2g}")
+        told = {**self.settings}
+        if told.get("method") == "exact":
+            del told["method"]  # goes without saying
+        shown += [f"{name}={told[name]}" for name in _SHOWN if name in told]
+        if self.error_bound is not None:
+            shown.append(f"error_bound={self.error_bound:.2g}")
         if self.recall is not None:
             shown.append(f"recall={self.recall:.3g}")
         if self.standard_error is not None:
             shown.append(f"standard_error<={self.standard_error.max():.2g}")
         return f"Values({', '.join(shown)}, values in [{self.values.min():.4g}, {self.values.max():.4g}])"
 
+    def report(self, path: str | os.PathLike[str], **what: Any) -> Path:
+        """Write one HTML page that shows the values; opens anywhere, without a network.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; an existing file is replaced only once the new one is complete.
+        **what
+            What else there is to show (X, y, X_test, y_test, owners, text, images, ...): see `pivotal.write_report`.
+        """
+        written: Path = _page().write_report(self, path, **what)
+        return written
+
     def _repr_html_(self) -> str:
-        frame = self.to_frame().iloc[self.rank()]
-        table = frame.to_html(max_rows=_HTML_ROWS, float_format="{:.6g}".format, border=0, escape=True)
-        return f"<div><p>{html.escape(repr(self))}</p>{table}</div>"
+        return str(_page().compact_html(self))
+
+
+def _page() -> Any:
+    """The room that draws pages. It is below this one, which only knows its name."""
+    return importlib.import_module("pivotal.report")
 
 
 def _rebuild(state: dict[str, Any]) -> Values:
@@ -349,40 +485,3 @@ def _one_dimensional(name: str, content: ArrayLike, n_train: int) -> AnyArray:
     if array.shape != (n_train,):
         raise ValueError(f"{name} must have one entry per training point, shape ({n_train},); got shape {array.shape}.")
     return array
-
-
-def _freeze(content: Any, where: str) -> Any:
-    """Read-only copy of JSON-able content: mappings become proxies, lists tuples, NumPy scalars Python's own."""
-    if isinstance(content, np.generic):
-        content = content.item()
-    if isinstance(content, Mapping):
-        wrong = [key for key in content if not isinstance(key, str)]
-        if wrong:
-            raise TypeError(f"{where} must have strings as keys; got {wrong[0]!r}.")
-        return MappingProxyType({key: _freeze(item, f"{where}[{key!r}]") for key, item in content.items()})
-    if isinstance(content, (list, tuple)):
-        return tuple(_freeze(item, where) for item in content)
-    if content is None or isinstance(content, (str, bool, int)):
-        return content
-    if isinstance(content, float):
-        return _number(where, content)
-    raise TypeError(f"{where} must be text, a number, None, a list or a mapping; got {type(content).__name__}.")
-
-
-def _thaw(content: Any) -> Any:
-    """Turn frozen content back into the dicts and lists that JSON knows."""
-    if isinstance(content, Mapping):
-        return {key: _thaw(item) for key, item in content.items()}
-    return [_thaw(item) for item in content] if isinstance(content, tuple) else content
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        if one.shape != other.shape or one.dtype != other.dtype:
-            return False
-        if one.dtype.kind == "O":
-            return all(a is b or (type(a) is type(b) and a == b) for a, b in zip(one, other, strict=True))
-        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fcMm"))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return json.dumps(_thaw(one), sort_keys=True) == json.dumps(_thaw(other), sort_keys=True)
-    return type(one) is type(other) and bool(one == other)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pivotal._threads import breathe
 from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.games import Game, Hard, Plurality, Regression, Soft, Threshold
 from pivotal.quadrature import quadrature
 from pivotal.semivalues import Semivalue
 
@@ -290,6 +290,11 @@ def make_solver(
 
 def check_votes_allowed(game: Game) -> None:
     """Raise unless the game can be solved with votes that differ."""
+    if isinstance(game, Threshold):
+        raise ValueError(
+            f"{game} takes one vote each from everyone within the radius; got weighted votes. "
+            'Use weights="uniform", or utility="soft", whose k nearest may be weighted.'
+        )
     if isinstance(game, Plurality):
         raise ValueError(
             'utility="plurality" takes one vote each; got weighted votes. '

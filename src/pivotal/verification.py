@@ -107,7 +107,8 @@ def verify(
     Parameters
     ----------
     labels : sequence of length n_train
-        Labels of the training points, nearest to the query first; at most 20 of them. Numbers for regression.
+        Labels of the training points, nearest to the query first; at most 20 of them. Numbers for regression. Where
+        everyone within a radius votes, only the labels of the points within it.
     target : hashable or number
         True label of the query.
     k : int
