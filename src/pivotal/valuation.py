@@ -12,23 +12,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm.auto import tqdm
 
 from pivotal._conventions import Convention
+from pivotal._dispatch import Call, named
+from pivotal._indicators import as_indicators, is_indicators
 from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
-from pivotal._types import AnyArray
-from pivotal._validation import check_features, check_k, check_lists, check_tol, check_votes
+from pivotal._methods import Method
+from pivotal._query_weights import QueryWeights
+from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal._validation import check_features, check_k, check_lists, check_not_own, check_tol, check_votes
 from pivotal._version import __version__
-from pivotal.engine import Engine
+from pivotal.engine import QueryCounter, count_queries
 from pivotal.estimator import DEFAULT_TOL, KNNValuation, Metric, ids_of
 from pivotal.games import Game, as_game
-from pivotal.neighbors import blocks, fitting_queries, is_source, open_source
+from pivotal.neighbors import Balls, as_balls, check_no_own, fitting_queries, is_source, open_source
+from pivotal.per_query import Keeper
 from pivotal.results import Values, as_ids
+from pivotal.sampling import as_plan, make_counter
+from pivotal.sampling import check_votes as check_votes_allowed
 from pivotal.semivalues import Semivalue, as_semivalue
-from pivotal.solvers import check_votes_allowed
 from pivotal.weights import Weights
 
-__all__ = ["value", "value_from_neighbors"]
+__all__ = ["fit_points", "value", "value_from_neighbors"]
 
 
 def value(
@@ -49,20 +54,30 @@ def value(
     tol: float = DEFAULT_TOL,
     classes: npt.ArrayLike | None = None,
     ids: npt.ArrayLike | None = None,
+    method: str | Method = "exact",
+    n_samples: int | None = None,
+    target_se: float | None = None,
+    max_time: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+    method_params: Mapping[str, Any] | None = None,
+    query_weights: npt.ArrayLike | None = None,
+    class_weight: str | Mapping[Any, float] | None = None,
+    per_query: bool = False,
     n_jobs: int | None = -1,
     block_size: int | None = None,
     max_memory: int | str | None = None,
     progress: bool = False,
 ) -> Values:
-    """Return what each training point is worth to a nearest-neighbour model.
+    """Return what each training point is worth to a nearest-neighbour model, or to another where `method` says so.
 
     Parameters
     ----------
     X_train : array-like, data frame, sparse matrix or path, of shape (n_train, n_features)
         Training points; those of `model` by default. A memmap, or a .npy or Parquet file, is read chunk by chunk and
         may be larger than memory.
-    y_train : array-like of shape (n_train,)
-        Their labels, of any type; numbers for regression.
+    y_train : array-like of shape (n_train,), or (n_train, n_labels)
+        Their labels, of any type; numbers for regression; a table of 0 and 1, dense or sparse, where points have many
+        labels: the values are then the means over the labels.
     X_test, y_test : as X_train and y_train, optional
         Queries with their true labels. Without them the training points value each other: each is a query against
         all the others.
@@ -76,11 +91,27 @@ def value(
         The label set, when it is larger than what y_train and y_test show.
     ids : array-like of shape (n_train,), optional
         Names of the training points; a pandas index by default.
+    method : str or Method, default="exact"
+        How to value: ``"exact"``, ``"coalitions"`` and ``"permutations"`` (both sampled), or any name that
+        `pivotal.methods` lists. A name may bring settings, which then need not be given.
+    n_samples, target_se, max_time, random_state
+        As in `KNNValuation`: when to stop sampling, and where random numbers start.
+    method_params : mapping, optional
+        Parameters of the method's own, where it has any.
+    per_query : bool, default=False
+        Whether to keep the values of every single query, as in `KNNValuation`.
+    query_weights : array-like of shape (n_queries,), optional
+        How much each query counts: finite, at least 0, not all 0. Values are the weighted means over the queries.
+    class_weight : "balanced" or mapping of classes to numbers, optional
+        How much the queries of each class count. ``"balanced"`` gives all classes of the queries the same weight, so
+        that values are about the balanced accuracy; classes that a mapping does not name have 1. Multiplies
+        `query_weights`.
 
     Returns
     -------
     Values
-        `values.values` are the means over the queries, `values.error_bound` says how far any of them can be off.
+        `values.values` are the means over the queries, `values.error_bound` says how far any of them can be off, and
+        `values.standard_error` how far by chance if they were sampled.
 
     Examples
     --------
@@ -91,51 +122,57 @@ def value(
     >>> values.rank()
     array([2, 0, 1])
     """
+    from_model: frozenset[str] = frozenset()
     if model is not None:
         if (k, weights, metric, metric_params) != (5, "uniform", "euclidean", None):
             raise ValueError("a model brings its own k, weights and metric; got some of them as well. Leave them out.")
         X_train, y_train, k, weights, metric, metric_params = _from_model(model, X_train, y_train)
+        from_model = frozenset({"k", "weights", "metric", "metric_params"})
     if X_train is None or y_train is None:
         raise ValueError("value needs training points and their labels; pass X_train and y_train, or a fitted model.")
     if (X_test is None) != (y_test is None):
         raise ValueError(
             "X_test and y_test go together; got only one of them. Leave out both to value the points by each other."
         )
-    valuation = KNNValuation(
-        k,
-        utility=utility,
-        semivalue=semivalue,
-        weights=weights,
-        bits=bits,
-        metric=metric,
-        metric_params=metric_params,
-        neighbors=neighbors,
-        tol=tol,
-        classes=classes,
-        n_jobs=n_jobs,
-        block_size=block_size,
-        max_memory=max_memory,
-        progress=progress,
-    )
-    features = open_source(X_train, "X_train") if is_source(X_train) else check_features(X_train, "X_train")
+    settings = {
+        "k": k,
+        "utility": utility,
+        "semivalue": semivalue,
+        "weights": weights,
+        "bits": bits,
+        "metric": metric,
+        "metric_params": metric_params,
+        "neighbors": neighbors,
+        "tol": tol,
+        "classes": classes,
+        "n_samples": n_samples,
+        "target_se": target_se,
+        "max_time": max_time,
+        "block_size": block_size,
+        "max_memory": max_memory,
+    }
+    call = Call.of(method, settings, from_model)
     names = ids_of(X_train, ids)
-    if X_test is None:
-        return valuation._fit(features, y_train, names, "X_train", "y_train", None)._update(None, None, "", "").result_
-    if isinstance(X_test, str | os.PathLike):
-        X_test = open_source(X_test, "X_test")[:]
-    queries = check_features(X_test, "X_test", like=features)
-    labels = y_test
-    if as_game(utility).task == "classification":
-        labels = as_labels(y_test, "y_test")
-        check_same_kind(as_labels(y_train, "y_train"), labels)
-    valuation._fit(features, y_train, names, "X_train", "y_train", labels)
-    return valuation._update(queries, labels, "X_test", "y_test").result_
+    common: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
+    if call.method.is_function:
+        if per_query:
+            raise ValueError(
+                f"values per query are kept of exact games of the k nearest; got method={call.method.name!r}. "
+                "Leave out per_query."
+            )
+        call.refuse_query_weights(query_weights, class_weight)
+        values = call.run(X_train, y_train, X_test, y_test, method_params=method_params, ids=names, **common)
+        return named(values, call.method)
+    call.refuse_parameters(method_params)
+    valuation = KNNValuation(method=call.method.run, per_query=per_query, **call.settings, **common)
+    counts = QueryWeights(query_weights, class_weight)
+    return named(_value(valuation, X_train, y_train, X_test, y_test, names, counts), call.method)
 
 
 def value_from_neighbors(
-    indices: npt.ArrayLike,
+    indices: Any,
     y_train: Any,
-    y_test: Any,
+    y_test: Any = None,
     *,
     k: int = 5,
     votes: npt.ArrayLike | None = None,
@@ -144,6 +181,14 @@ def value_from_neighbors(
     tol: float = DEFAULT_TOL,
     classes: npt.ArrayLike | None = None,
     ids: npt.ArrayLike | None = None,
+    method: str | Method = "exact",
+    n_samples: int | None = None,
+    target_se: float | None = None,
+    max_time: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+    query_weights: npt.ArrayLike | None = None,
+    class_weight: str | Mapping[Any, float] | None = None,
+    per_query: bool = False,
     n_jobs: int | None = -1,
     block_size: int | None = None,
     progress: bool = False,
@@ -154,17 +199,21 @@ def value_from_neighbors(
     ----------
     indices : int array of shape (n_queries, depth)
         Training points, nearest first, none twice in a row. Lists shorter than the training set are a truncation;
-        the error bound says what it costs.
+        the error bound says what it costs. Where everyone within a radius votes, lists of any lengths and in any order:
+        what scikit-learn's ``radius_neighbors`` or ``radius_neighbors_graph`` returns.
     y_train : array-like of shape (n_train,)
         Labels of the training points.
-    y_test : array-like of shape (n_queries,)
-        True labels of the queries.
+    y_test : array-like of shape (n_queries,), optional
+        True labels of the queries. Without them the training points value each other: `indices` then has a row for
+        each of them, in their order, and no point is in its own row.
     k : int, default=5
         Number of neighbours that vote.
     votes : int array of shape (n_queries, depth), optional
         Non-negative integer votes; one each when None.
-    utility, semivalue, tol, classes, ids, n_jobs, block_size, progress
+    utility, semivalue, tol, classes, ids, per_query, query_weights, class_weight, n_jobs, block_size, progress
         As in `value`.
+    method, n_samples, target_se, max_time, random_state
+        As in `value`; of its methods, those that value a nearest-neighbour model.
 
     Examples
     --------
@@ -173,53 +222,122 @@ def value_from_neighbors(
     array([ 0.75, -0.25,  0.25])
     """
     k, tol = check_k(k), check_tol(tol)
-    game, measure = as_game(utility), as_semivalue(semivalue)
+    call = Call.of(method, {"utility": utility, "semivalue": semivalue}).with_votes(given=votes is not None)
+    game, measure = as_game(call.settings["utility"]), as_semivalue(call.settings["semivalue"])
+    plan = as_plan(call.method.run, n_samples, target_se, max_time, random_state)
+    each_other = y_test is None
+    if each_other:
+        y_test = y_train
     if game.task == "regression":
         labels: AnyArray = as_responses(y_train, "y_train")
         targets: AnyArray = as_responses(y_test, "y_test")
-        n_classes = 0
+        codes: ClassCodes | None = None
+    elif is_indicators(y_train):
+        labels = as_indicators(y_train, "y_train")
+        targets = as_indicators(y_test, "y_test", labels.shape[1])
+        codes = ClassCodes.of_indicators(classes)
     else:
         train, test = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
         check_same_kind(train, test)
         codes = ClassCodes.of(train, test, classes=classes)
-        labels, targets, n_classes = codes.encode(train, "y_train"), codes.encode(test, "y_test"), len(codes.classes)
-    lists = check_lists(indices, len(labels), len(targets))
+        labels, targets = codes.encode(train, "y_train"), codes.encode(test, "y_test")
+    label_set: Any = () if codes is None else codes.classes
+    counts = QueryWeights(query_weights, class_weight).of(targets, codes)
+    n_classes, keeper = len(label_set), Keeper(k, label_set) if per_query else None
     names = as_ids(ids_of(y_train, ids), len(labels))
+    settings = {
+        "k": k,
+        "utility": str(game),
+        "semivalue": str(measure),
+        "weights": "uniform",
+        "neighbors": "precomputed",
+        "tol": tol,
+        "self_valuation": each_other,
+        "version": __version__,
+    }
+    if game.radius is not None:
+        if votes is not None:
+            check_votes_allowed(game, plan)
+        how: dict[str, Any] = {"n_classes": n_classes, "n_players": len(labels) - each_other, "largest_vote": None}
+        counter = make_counter(plan, labels, game, measure, keeper=keeper, **how)
+        _count_balls(counter, as_balls(indices, len(labels), len(targets)), targets, counts, each_other=each_other)
+        return named(counter.result(ids=names, vote_resolution=0.0, settings=settings), call.method)
+    lists = check_lists(indices, len(labels), len(targets))
+    if each_other:
+        check_not_own(lists)
     ballots = None if votes is None else check_votes(votes, lists.shape)
     if ballots is not None and (ballots == 1).all():
         ballots = None  # one vote each, in other words
     if ballots is not None:
-        check_votes_allowed(game)
+        check_votes_allowed(game, plan)
+        settings["weights"] = "votes"
     depth = lists.shape[1]
-    engine = Engine(
+    engine = make_counter(
+        plan,
         labels,
         game,
         measure,
         k=k,
         n_classes=n_classes,
-        n_players=len(labels),
+        n_players=len(labels) - each_other,
         most=depth,
         tol=tol,
         largest_vote=None if ballots is None else max(1, int(ballots.max())),
         votes_fall=ballots is None or bool((np.diff(ballots, axis=1) <= 0).all()),
         n_jobs=n_jobs,
+        keeper=keeper,
     )
-    with tqdm(total=len(targets), unit="query", disable=not progress, desc="valuing") as bar:
-        for queries in blocks(len(targets), fitting_queries(depth) if block_size is None else block_size):
-            used = engine.depth if engine.suffices(lists[queries, : engine.depth], targets[queries]) else depth
-            rows = None if ballots is None else ballots[queries, :used]
-            engine.add(lists[queries, :used], rows, targets[queries])
-            bar.update(queries.stop - queries.start)
-    settings = {
-        "k": k,
-        "utility": str(game),
-        "semivalue": str(measure),
-        "weights": "uniform" if ballots is None else "votes",
-        "neighbors": "precomputed",
-        "tol": tol,
-        "version": __version__,
-    }
-    return engine.result(ids=names, vote_resolution=0.0, settings=settings)
+
+    def listed(queries: slice) -> tuple[IndexArray, CodeArray | None]:
+        used = engine.depth if engine.suffices(lists[queries, : engine.depth], targets[queries]) else depth
+        return lists[queries, :used], None if ballots is None else ballots[queries, :used]
+
+    at_once = fitting_queries(depth) if block_size is None else block_size
+    count_queries(engine, targets, listed, at_once, weights=counts, progress=progress)
+    return named(engine.result(ids=names, vote_resolution=0.0, settings=settings), call.method)
+
+
+def _count_balls(
+    counter: QueryCounter, balls: Balls, targets: AnyArray, weights: FloatArray | None, *, each_other: bool
+) -> None:
+    """Count the queries of a game that everyone within a radius plays."""
+    if each_other:
+        check_no_own(balls)
+    for step in counter.passes(len(targets)):
+        step.add([balls], None, targets, weights)
+
+
+def _value(
+    valuation: KNNValuation,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    names: npt.ArrayLike | None,
+    counts: QueryWeights,
+) -> Values:
+    """Value training points with a nearest-neighbour model that is set up."""
+    queries, labels = fit_points(valuation, X_train, y_train, X_test, y_test, names)
+    return valuation._update(queries, labels, "X_test", "y_test", counts).result_
+
+
+def fit_points(
+    valuation: KNNValuation, X_train: Any, y_train: Any, X_test: Any, y_test: Any, names: npt.ArrayLike | None
+) -> tuple[Any, Any]:
+    """Fit a nearest-neighbour model that is set up; return the queries and their labels, checked."""
+    features = open_source(X_train, "X_train") if is_source(X_train) else check_features(X_train, "X_train")
+    if X_test is None:
+        valuation._fit(features, y_train, names, "X_train", "y_train", None)
+        return None, None
+    if isinstance(X_test, str | os.PathLike):
+        X_test = open_source(X_test, "X_test")[:]
+    queries = check_features(X_test, "X_test", like=features)
+    labels = y_test
+    if as_game(valuation.utility).task == "classification" and not is_indicators(y_train):
+        labels = as_labels(y_test, "y_test")
+        check_same_kind(as_labels(y_train, "y_train"), labels)
+    valuation._fit(features, y_train, names, "X_train", "y_train", labels)
+    return queries, labels
 
 
 def _from_model(model: Any, X_train: Any, y_train: Any) -> tuple[Any, Any, int, Any, Metric, Any]:
@@ -231,6 +349,10 @@ def _from_model(model: Any, X_train: Any, y_train: Any) -> tuple[Any, Any, int, 
         )
     if X_train is None:
         X_train = model._fit_X
-        y_train = model.classes_[model._y] if hasattr(model, "classes_") else model._y
+        names = getattr(model, "classes_", None)
+        if isinstance(names, list):  # many labels per point
+            y_train = np.column_stack([own[codes] for own, codes in zip(names, model._y.T, strict=True)])
+        else:
+            y_train = model._y if names is None else names[model._y]
     parameters = dict(model.effective_metric_params_) or None
     return X_train, y_train, model.n_neighbors, model.weights, model.effective_metric_, parameters

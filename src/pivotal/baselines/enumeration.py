@@ -1,0 +1,138 @@
+"""`bf`: the definition of the value, every coalition of the training points for every query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm.auto import tqdm
+
+from pivotal._conventions import Convention
+from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal._types import AnyArray
+from pivotal._validation import check_features, check_k, check_same_length
+from pivotal._version import __version__
+from pivotal.estimator import Metric, ids_of
+from pivotal.games import Game, as_game
+from pivotal.neighbors import as_index
+from pivotal.results import Values, as_ids
+from pivotal.semivalues import Semivalue, as_semivalue
+from pivotal.solvers import check_votes_allowed
+from pivotal.verification import verify
+from pivotal.weights import Weights, as_weights, check_bits, resolution, to_votes
+
+__all__ = ["enumerate_coalitions"]
+
+_MOST_POINTS = 20
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def enumerate_coalitions(
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    k: int = 5,
+    utility: str | Game | Convention = "hard",
+    semivalue: str | Semivalue = "banzhaf",
+    weights: str | Weights | Callable[..., Any] | None = "uniform",
+    bits: int = 7,
+    metric: Metric = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    neighbors: Any = "auto",
+    classes: npt.ArrayLike | None = None,
+    ids: npt.ArrayLike | None = None,
+    random_state: object = None,  # noqa: ARG001  # every baseline takes it
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> Values:
+    """Value at most 20 training points of a neighbour model by letting every coalition of them play.
+
+    Parameters
+    ----------
+    X_train, y_train, X_test, y_test, ids
+        As in `pivotal.value`.
+    k, utility, semivalue, weights, bits, metric, metric_params, neighbors, classes
+        As in `pivotal.value`.
+    n_jobs, progress
+        As in `pivotal.value`; only the search for neighbours uses threads.
+    random_state : ignored
+        Nothing is drawn.
+
+    Examples
+    --------
+    >>> enumerate_coalitions([[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0], k=1).values
+    array([0.25, 0.25, 0.5 ])
+    """
+    k, bits = check_k(k), check_bits(bits)
+    game, drawn, kernel = as_game(utility), as_semivalue(semivalue), as_weights(weights)
+    if kernel.weighted:
+        check_votes_allowed(game)
+    if game.radius is not None:
+        raise ValueError(
+            f'enumeration plays games of the k nearest; got {game}. Use method="exact", or pivotal.verify with the '
+            "labels of the points within the radius."
+        )
+    features = check_features(X_train, "X_train")
+    queries = check_features(X_test, "X_test", like=features)
+    labels, targets, n_classes = _encode(game, y_train, y_test, classes)
+    check_same_length(features, labels, "X_train", "y_train")
+    check_same_length(queries, targets, "X_test", "y_test")
+    n = len(labels)
+    if n > _MOST_POINTS:
+        raise ValueError(
+            f"enumeration takes at most {_MOST_POINTS} training points, for each doubles the work; got {n}. "
+            'Use method="exact", which computes the same values.'
+        )
+    index = as_index(neighbors, features, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=None)
+    indices, distances = index.search(queries, n)
+    votes = to_votes(kernel(distances, k), bits) if kernel.weighted else None
+    values = np.zeros(n)
+    label_set = range(n_classes) if n_classes else None
+    for q in tqdm(range(len(targets)), unit="query", disable=not progress, desc="enumerating"):
+        values[indices[q]] += verify(
+            labels[indices[q]].tolist(),
+            targets[q].item(),
+            k=k,
+            utility=game,
+            semivalue=drawn,
+            votes=None if votes is None else votes[q],
+            classes=label_set,
+        ).exact
+    near_labels = labels[indices]
+    ballots = np.ones_like(indices) if votes is None else votes
+    everybody = game.everyone(near_labels, ballots, targets, n_classes, k)
+    nobody = game.nobody(targets, n_classes)
+    return Values(
+        values / len(targets),
+        n_queries=len(targets),
+        full_utility=float(everybody.mean()),
+        empty_utility=float(nobody.mean()),
+        # As many additions as coalitions and queries, of terms within the spread of the utility.
+        error_bound=(2.0**n + len(targets)) * _EPS * game.spread(n_classes, labels, targets),
+        ids=as_ids(ids_of(X_train, ids), n),
+        vote_resolution=resolution(bits) if kernel.weighted else 0.0,
+        settings={
+            "method": "bf",
+            "k": k,
+            "utility": str(game),
+            "semivalue": str(drawn),
+            "weights": str(kernel),
+            "bits": bits if kernel.weighted else None,
+            "metric": metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__),
+            "version": __version__,
+        },
+    )
+
+
+def _encode(game: Game, y_train: Any, y_test: Any, classes: Any) -> tuple[AnyArray, AnyArray, int]:
+    """Return the labels as numbers, and the number of classes, which is 0 for regression."""
+    if game.task == "regression":
+        return as_responses(y_train, "y_train"), as_responses(y_test, "y_test"), 0
+    train, test = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
+    check_same_kind(train, test)
+    codes = ClassCodes.of(train, test, classes=classes)
+    return codes.encode(train, "y_train"), codes.encode(test, "y_test"), len(codes.classes)

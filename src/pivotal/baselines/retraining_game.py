@@ -1,0 +1,284 @@
+"""The game that a model plays: a coalition earns the score of the model fitted on it.
+
+Every coalition earns something. Nobody earns what a guess earns, points of one class earn what always naming that
+class earns, and a neighbour model with fewer members than neighbours lets all of them vote.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
+
+from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal._validation import check_same_length, is_sparse
+
+__all__ = ["ModelGame", "as_model_game"]
+
+OnFailure = Literal["raise", "empty"]
+Scoring = str | Callable[[Any, Any, Any], float] | None
+
+
+class Guess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """A classifier that learned nothing but, perhaps, one class."""
+
+    def __init__(self, classes: AnyArray, named: int, chances: FloatArray) -> None:
+        self.classes, self.named, self.chances = classes, named, chances
+        self.classes_ = classes  # it is born fitted
+
+    def predict(self, X: Any) -> AnyArray:
+        return np.repeat(self.classes[self.named : self.named + 1], _count_rows(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        return np.tile(self.chances, (_count_rows(X), 1))
+
+
+class Zero(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor that learned nothing and answers 0."""
+
+    def predict(self, X: Any) -> FloatArray:
+        return np.zeros(_count_rows(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted classifier that has not seen every class, with a column of chances for each of them nevertheless."""
+
+    def __init__(self, model: Any, classes: AnyArray) -> None:
+        self.model, self.classes = model, classes
+        self.classes_ = classes
+
+    def predict(self, X: Any) -> AnyArray:
+        return cast(AnyArray, self.model.predict(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        chances = np.zeros((_count_rows(X), len(self.classes)))
+        chances[:, np.searchsorted(self.classes, self.model.classes_)] = self.model.predict_proba(X)
+        return chances
+
+
+@dataclass(frozen=True, eq=False)
+class ModelGame:
+    """What the coalitions of some training points earn.
+
+    Parameters
+    ----------
+    model : scikit-learn estimator
+        Cloned for every coalition, never changed.
+    scorer : callable
+        Called with the fitted model and the test set.
+    X_train, X_test : array, sparse matrix or data frame
+        Rows are taken from them as scikit-learn takes them.
+    y_train, y_test : array of shape (n,)
+        Labels or numbers.
+    classes : array or None
+        The sorted label set; None for regression.
+    widens : bool
+        Whether models that have not seen every class are scored with a column for each class.
+    on_failure : {"raise", "empty"}
+        What becomes of coalitions on which the model cannot be fitted or scored.
+    nobody, everybody : float
+        What the empty coalition and all points earn; NaN before they are known.
+    """
+
+    model: Any
+    scorer: Callable[[Any, Any, Any], float]
+    X_train: Any
+    y_train: AnyArray
+    X_test: Any
+    y_test: AnyArray
+    classes: AnyArray | None
+    widens: bool
+    on_failure: OnFailure
+    nobody: float = math.nan
+    everybody: float = math.nan
+
+    @property
+    def n_players(self) -> int:
+        """Number of training points."""
+        return len(self.y_train)
+
+    def earns(self, members: IndexArray) -> float:
+        """Return the score of the model fitted on the training points `members`, in training order."""
+        if len(members) == 0:
+            return self.nobody
+        if len(members) == self.n_players and not math.isnan(self.everybody):
+            return self.everybody
+        try:
+            score = float(self.scorer(self._fit(members), self.X_test, self.y_test))
+        except Exception as error:
+            if self.on_failure == "empty":
+                return self.nobody
+            raise ValueError(
+                f"the model must learn from every coalition; on one of {len(members)} of the {self.n_players} points "
+                f"it raised {type(error).__name__}: {error} Repair the model, or let such coalitions earn what nobody "
+                'earns: on_failure="empty".'
+            ) from error
+        if math.isfinite(score):
+            return score
+        if self.on_failure == "empty":
+            return self.nobody
+        raise ValueError(
+            f"the score of every coalition must be finite; one of {len(members)} of the {self.n_players} points "
+            f'scored {score}. Choose another scoring, or let it earn what nobody earns: on_failure="empty".'
+        )
+
+    def guess(self) -> float:
+        """Return what a guess earns: every class named in turn, its chances all alike; 0 for regression."""
+        if self.classes is None:
+            return float(self.scorer(Zero(), self.X_test, self.y_test))
+        alike = np.full(len(self.classes), 1.0 / len(self.classes))
+        guesses = [Guess(self.classes, named, alike) for named in range(len(self.classes))]
+        return math.fsum(float(self.scorer(guess, self.X_test, self.y_test)) for guess in guesses) / len(guesses)
+
+    def _fit(self, members: IndexArray) -> Any:
+        """Fit a copy of the model on some of the points."""
+        labels = self.y_train[members]
+        if self.classes is not None and (labels == labels[0]).all():
+            named = int(np.flatnonzero(self.classes == labels[0])[0])
+            return Guess(self.classes, named, np.eye(len(self.classes))[named])
+        model = clone(self.model)
+        crowded = {
+            name: len(members)
+            for name, value in model.get_params(deep=True).items()
+            if name.rpartition("__")[2] == "n_neighbors"
+            and isinstance(value, numbers.Integral)
+            and int(value) > len(members)
+        }
+        if crowded:
+            model.set_params(**crowded)
+        model.fit(_safe_indexing(self.X_train, members), labels)
+        if self.widens and self.classes is not None and hasattr(model, "predict_proba"):
+            return model if len(model.classes_) == len(self.classes) else Widened(model, self.classes)
+        return model
+
+
+def as_model_game(
+    estimator: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    scoring: Scoring = None,
+    empty: float | None = None,
+    on_failure: str = "raise",
+) -> ModelGame:
+    """Check what the user brought and make it a game; nobody's and everybody's utility are known thereafter.
+
+    A model whose ``random_state`` is None gets 0, so that what a coalition earns depends on the coalition alone.
+    """
+    if on_failure not in ("raise", "empty"):
+        raise ValueError(f'on_failure must be "raise" or "empty"; got {on_failure!r}.')
+    if empty is not None and not (isinstance(empty, numbers.Real) and math.isfinite(float(empty))):
+        raise ValueError(f"empty must be a finite number, or None for what a guess earns; got {empty!r}.")
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        raise TypeError(
+            f"estimator must be a scikit-learn estimator; got {estimator!r}. Use an object, such as GaussianNB()."
+        )
+    if X_train is None or y_train is None or X_test is None or y_test is None:
+        raise ValueError(
+            "retraining needs X_train, y_train, X_test and y_test; got None for some. Hold out a part as the test set."
+        )
+    classes = None
+    if is_classifier(estimator):
+        labels, targets = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
+        check_same_kind(labels, targets)
+        classes = _sorted(np.asarray(ClassCodes.of(labels, targets).classes))
+    elif is_regressor(estimator):
+        labels, targets = as_responses(y_train, "y_train"), as_responses(y_test, "y_test")
+    else:
+        raise TypeError(
+            f"estimator must be a classifier or a regressor; got {estimator!r}, which says it is neither. "
+            "Derive it from scikit-learn's ClassifierMixin or RegressorMixin."
+        )
+    train, test = _as_rows(X_train, "X_train"), _as_rows(X_test, "X_test")
+    check_same_length(train, labels, "X_train", "y_train")
+    check_same_length(test, targets, "X_test", "y_test")
+    if train.shape[1:] != test.shape[1:]:
+        raise ValueError(
+            f"X_test must have as many columns as X_train; got shapes {tuple(test.shape)} and {tuple(train.shape)}."
+        )
+    model = clone(estimator)
+    model.set_params(**_seeds(model.get_params(deep=True)))
+    game = ModelGame(
+        model=model,
+        scorer=_as_scorer(model, scoring),
+        X_train=train,
+        y_train=labels,
+        X_test=test,
+        y_test=targets,
+        classes=classes,
+        widens=isinstance(scoring, str),
+        on_failure=cast(OnFailure, on_failure),
+    )
+    object.__setattr__(game, "nobody", _guess(game) if empty is None else float(empty))
+    object.__setattr__(game, "everybody", game.earns(np.arange(game.n_players)))
+    return game
+
+
+def _sorted(classes: AnyArray) -> AnyArray:
+    try:
+        return np.sort(classes)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in classes.tolist()})
+        raise ValueError(
+            f"labels must be of one type for a scikit-learn model; got {' and '.join(kinds)}. Convert them to text."
+        ) from None
+
+
+def _as_scorer(model: Any, scoring: Scoring) -> Callable[[Any, Any, Any], float]:
+    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+        raise TypeError(
+            f"scoring must be a name, a callable (estimator, X, y) -> float, or None for the model's own score; "
+            f"got {scoring!r}."
+        )
+    try:
+        return cast(Callable[[Any, Any, Any], float], check_scoring(model, scoring))
+    except ValueError:
+        raise ValueError(
+            f"scoring must name a scorer of scikit-learn; got {scoring!r}. "
+            "sklearn.metrics.get_scorer_names() lists them all."
+        ) from None
+
+
+def _guess(game: ModelGame) -> float:
+    try:
+        score = game.guess()
+    except Exception as error:
+        raise ValueError(
+            f"the empty coalition must earn something, and scoring a guess raised {type(error).__name__}: {error} "
+            "Say what nobody earns: empty=0.0, for example."
+        ) from error
+    if not math.isfinite(score):
+        raise ValueError(f"the empty coalition must earn a finite score; a guess scored {score}. Pass empty=.")
+    return score
+
+
+def _seeds(parameters: Mapping[str, Any]) -> dict[str, int]:
+    return {name: 0 for name, value in parameters.items() if name.endswith("random_state") and value is None}
+
+
+def _as_rows(X: Any, name: str) -> Any:
+    """Return something with a shape, from which scikit-learn can take rows."""
+    if is_sparse(X):
+        return X.tocsr()
+    rows = X if hasattr(X, "iloc") or hasattr(X, "columns") else np.asarray(X)
+    if len(rows.shape) < 2 or rows.shape[0] == 0:
+        fix = f" Use {name}.reshape(-1, 1) for one feature." if len(rows.shape) == 1 else ""
+        raise ValueError(f"{name} must be a table with a row per point; got shape {tuple(rows.shape)}.{fix}")
+    return rows
+
+
+def _count_rows(X: Any) -> int:
+    return int(X.shape[0])

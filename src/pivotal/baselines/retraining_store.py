@@ -1,0 +1,146 @@
+"""What coalitions have earned, remembered: in memory for one run, or in a file that later runs go on with."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+import sklearn
+
+from pivotal._types import FloatArray
+from pivotal.baselines.retraining_game import ModelGame
+
+__all__ = ["Store", "key_of", "open_store"]
+
+_MOST_REMEMBERED = 1_000_000  # about 150 MB; random coalitions of many points never come twice anyway
+
+Key = bytes
+
+
+class Store(Protocol):
+    """Utilities by coalition."""
+
+    def recall(self, keys: Sequence[Key]) -> FloatArray:
+        """Return what the coalitions earned, NaN where that is not known."""
+
+    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
+        """Keep what coalitions earned."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+def key_of(mask: npt.NDArray[np.bool_]) -> Key:
+    """Return 16 bytes that stand for a coalition."""
+    return blake2b(np.packbits(mask).tobytes(), digest_size=16).digest()
+
+
+class Forgetful:
+    """Remembers nothing."""
+
+    def recall(self, keys: Sequence[Key]) -> FloatArray:
+        return np.full(len(keys), np.nan)
+
+    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class InMemory:
+    """Remembers the first million coalitions of one run."""
+
+    def __init__(self) -> None:
+        self._earned: dict[Key, float] = {}
+
+    def recall(self, keys: Sequence[Key]) -> FloatArray:
+        return np.array([self._earned.get(key, np.nan) for key in keys])
+
+    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
+        if len(self._earned) < _MOST_REMEMBERED:
+            self._earned.update(earned)
+
+    def close(self) -> None:
+        pass
+
+
+class OnDisk:
+    """Remembers in a SQLite file, under the digest of the game, so that one file serves many games.
+
+    Each `remember` is one transaction: an interruption leaves what was remembered before.
+    """
+
+    def __init__(self, path: Path, game: str) -> None:
+        self._game = game
+        try:
+            self._file = sqlite3.connect(path, timeout=60.0)
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS utilities "
+                "(game TEXT, coalition BLOB, utility REAL, PRIMARY KEY (game, coalition)) WITHOUT ROWID"
+            )
+        except sqlite3.OperationalError as error:
+            raise OSError(f"cache must be a file that can be written; got {os.fspath(path)!r} ({error}).") from error
+        except sqlite3.DatabaseError as error:
+            self._file.close()
+            raise ValueError(
+                f"cache must be a file that value_by_retraining made, or a new one; got {os.fspath(path)!r} ({error})."
+            ) from error
+
+    def recall(self, keys: Sequence[Key]) -> FloatArray:
+        found = np.full(len(keys), np.nan)
+        with closing(self._file.cursor()) as cursor:
+            for position, key in enumerate(keys):
+                row = cursor.execute(
+                    "SELECT utility FROM utilities WHERE game = ? AND coalition = ?", (self._game, key)
+                ).fetchone()
+                if row is not None:
+                    found[position] = row[0]
+        return found
+
+    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
+        rows = [(self._game, key, utility) for key, utility in earned]
+        with self._file:
+            self._file.executemany("INSERT OR REPLACE INTO utilities VALUES (?, ?, ?)", rows)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: Any) -> Store:
+    """Return where utilities are remembered: nowhere, in memory, or in a file."""
+    if isinstance(cache, bool):
+        return InMemory() if cache else Forgetful()
+    if not isinstance(cache, str | os.PathLike):
+        raise TypeError(f"cache must be True, False or the path of a file; got {cache!r}.")
+    return OnDisk(Path(cache), _digest(game, scoring))
+
+
+def _digest(game: ModelGame, scoring: Any) -> str:
+    """Stand for all that the utility of a coalition depends on."""
+    everything = (
+        game.model,
+        scoring,
+        game.X_train,
+        game.y_train,
+        game.X_test,
+        game.y_test,
+        game.nobody,
+        game.on_failure,
+        sklearn.__version__,
+    )
+    try:
+        return str(joblib.hash(everything))
+    except Exception as error:
+        raise ValueError(
+            f"a cache on disk needs a model and a scoring that can be pickled; got {type(error).__name__}: {error}. "
+            "Define them in a module, or use cache=True."
+        ) from error
