@@ -1,0 +1,216 @@
+"""From lists of neighbours to the values of owners: the sum over queries, exact or sampled, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pivotal._threads import breathe, count_threads, run_all, slices
+from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine import Pass
+from pivotal.games import Game
+from pivotal.kernels._samples import Estimates, Streams
+from pivotal.owners._game import OwnerGame
+from pivotal.results import Values
+from pivotal.sampling import Plan, SamplingEngine
+from pivotal.sampling.laws import law_of, typical_square
+from pivotal.sampling.plan import batch_sizes
+from pivotal.semivalues import Semivalue
+from pivotal.solvers import Block
+from pivotal.tally import Tally
+
+__all__ = ["ExactOwners", "SampledOwners"]
+
+_EPS = float(np.finfo(np.float64).eps)
+_STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of the values over the queries so far, and what rounding lost of them."""
+
+    totals: FloatArray
+    rests: FloatArray
+    tally: Tally
+
+
+class ExactOwners:
+    """Adds up the exact values of owners over blocks of queries.
+
+    Parameters
+    ----------
+    labels : int32 or float64 array of shape (n_train,)
+        Class codes, or responses for regression.
+    game : Game
+        What a coalition of points earns.
+    players : OwnerGame
+        The game with owners as players.
+    k, n_classes : int
+        Number of neighbours that vote, and of classes.
+    n_jobs : int or None
+        Threads, as scikit-learn counts them.
+    """
+
+    title = "valuing"
+
+    def __init__(
+        self, labels: AnyArray, game: Game, players: OwnerGame, *, k: int, n_classes: int, n_jobs: int | None
+    ) -> None:
+        self._labels, self._game, self._players = labels, game, players
+        self._k, self._n_classes = k, n_classes
+        self._n_threads = count_threads(n_jobs)
+        self.depth = players.looked_at
+        self._sums = _Sums(np.zeros(players.n_owners), np.zeros(players.n_owners), Tally())
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+        return self._sums.tally.n_queries
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield what is to be done with a batch of queries: the blocks are added once."""
+        yield self
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough; there are no others."""
+        return True
+
+    def add(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
+    ) -> bool:
+        """Count some queries; return whether more are wanted, which is always so."""
+        from pivotal.kernels.ledger import add_queries
+        from pivotal.kernels.owners import owner_values
+
+        players, indices = self._players, np.ascontiguousarray(indices)
+        block = Block(self._labels[indices], None if votes is None else np.ascontiguousarray(votes), targets)
+        owned, rules, chances = players.own(indices, block), players.rules, players.chances
+        values = np.empty((len(targets), players.n_owners))
+
+        def work(queries: slice) -> None:
+            owner_values(owned.part(queries), rules, chances, players.desk(indices.shape[1]), values[queries])
+
+        at_once = max(1, _STEPS_AT_ONCE // players.branches)
+        run_all(work, slices(len(targets), at_once, self._n_threads), self._n_threads)
+        dropped = players.dropped(indices, owned)
+        if weights is not None:
+            values *= weights[:, np.newaxis]
+        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
+        add_queries(_everybody(*values.shape), values, totals, rests)
+        tally = self._sums.tally.plus(block, dropped, self._labels, self._game, self._n_classes, self._k, weights)
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._sums = _Sums(totals, rests, tally)
+        return True
+
+    def values(self) -> FloatArray:
+        """Mean over the queries so far; shape (n_owners,)."""
+        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+
+    def result(
+        self,
+        *,
+        ids: AnyArray | None,
+        vote_resolution: float = 0.0,
+        recall: float | None = None,
+        settings: Mapping[str, Any],
+    ) -> Values:
+        """Values so far, with their error bound."""
+        n_owners, looked_at = self._players.n_owners, self._players.looked_at
+        told = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
+        # A branch is as many sums and factors deep as owners are looked at, and is met from two sides.
+        return self._sums.tally.result(
+            self.values(),
+            {**settings, **told},
+            error=8.0 * looked_at * _EPS,
+            ids=ids,
+            vote_resolution=vote_resolution,
+            recall=recall,
+        )
+
+
+class SampledOwners(SamplingEngine):
+    """Adds up estimates of the values of owners over blocks of queries.
+
+    Parameters
+    ----------
+    labels, game, players, k, n_classes, n_jobs
+        As in `ExactOwners`.
+    semivalue : Semivalue
+        How coalitions of owners are drawn.
+    plan : Plan
+        What a sample is, when to stop, and from where to draw.
+    """
+
+    def __init__(
+        self,
+        labels: AnyArray,
+        game: Game,
+        semivalue: Semivalue,
+        players: OwnerGame,
+        *,
+        k: int,
+        n_classes: int,
+        n_jobs: int | None,
+        plan: Plan,
+    ) -> None:
+        n_owners = players.n_owners
+        super().__init__(
+            labels,
+            game,
+            semivalue,
+            k=k,
+            n_classes=n_classes,
+            n_players=n_owners,
+            most=n_owners,
+            tol=0.0,
+            n_jobs=n_jobs,
+            plan=plan,
+            n_values=n_owners,
+        )
+        self._game_of_owners = players
+        self._law = law_of(semivalue, plan.method, n_owners)
+        self._deepest, self._heaviest = players.looked_at, typical_square(self._law)
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough; there are no others."""
+        return True
+
+    def _players(self, indices: IndexArray) -> IndexArray:
+        return _everybody(len(indices), self._n_values)
+
+    def _estimate(
+        self, indices: IndexArray, block: Block, size: int, first_query: int, first_batch: int
+    ) -> tuple[Estimates, FloatArray]:
+        from pivotal.kernels.owners_sampling import owner_estimates
+
+        players, law, rules = self._game_of_owners, self._law, self._game_of_owners.rules
+        n_queries, depth = indices.shape
+        owned = players.own(indices, block)
+        found = Estimates(
+            np.zeros((n_queries, self._n_values)), np.zeros((n_queries, self._n_values)), np.zeros((n_queries, 2))
+        )
+        sizes = batch_sizes(size)
+        batches, numbers = first_batch + np.arange(len(sizes)), first_query + np.arange(n_queries)
+        # Of an order all owners are visited; a coalition is walked through once for every owner who is near.
+        steps = self._n_values + depth if law.permute else min(depth * (1 + self._n_values), 16 * self._k**2)
+        at_once = max(1, _STEPS_AT_ONCE // (steps * int(sizes[0])))  # batches of some query
+
+        def work(queries: slice) -> None:
+            desk, scratch = players.desk(depth), players.scratch(self._n_values)
+            part, mine = owned.part(queries), Estimates(*(array[queries] for array in found))
+            for start in range(0, len(sizes), at_once):
+                breathe()
+                some = slice(start, start + at_once)
+                streams = Streams(self._seed, numbers[queries], batches[some], sizes[some], size)
+                owner_estimates(part, rules, law, streams, desk, scratch, mine)
+
+        run_all(work, slices(n_queries, max(1, at_once // len(sizes)), self._n_threads), self._n_threads)
+        return found, players.dropped(indices, owned)
+
+
+def _everybody(n_queries: int, n_owners: int) -> IndexArray:
+    """Return whose the values of each query are: every owner's."""
+    return np.tile(np.arange(n_owners), (n_queries, 1))

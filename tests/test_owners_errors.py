@@ -1,0 +1,90 @@
+"""Owners as players: every mistake is explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pivotal.games import Game, Hard
+from pivotal.owners import value_owners, value_owners_from_neighbors
+
+GOOD: dict[str, Any] = {
+    "X_train": [[0.0], [1.0]], "y_train": [0, 1], "X_test": [[0.5]], "y_test": [1], "owners": ["a", "b"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"owners": ["a"]}, r"owners must have one entry per training point, shape \(2,\); got shape \(1,\)"),
+        ({"owners": [["a", "b"]]}, r"owners must have one entry .* got shape \(1, 2\)"),
+        ({"owners": "ab"}, r"owners must have one entry .* got shape \(\)"),
+        ({"owners": ["a", None]}, "owners must name an owner for every training point; got 1 missing"),
+        ({"owners": [np.nan, 1.0]}, "owners must name an owner for every training point; got 1 missing"),
+        ({"k": 0}, "k must be a whole number of at least 1; got k=0"),
+        ({"tol": -1.0}, "tol must be a finite number"),
+        ({"bits": 0}, "bits must be a whole number"),
+        ({"X_train": [[np.nan], [1.0]]}, "X_train must be finite"),
+        ({"X_test": [[np.inf]]}, "X_test must be finite"),
+        ({"X_test": [[1.0, 2.0]]}, "X_test must have as many columns"),
+        ({"X_train": [[0.0]]}, "X_train and y_train must have the same length"),
+        ({"y_test": [1, 0]}, "X_test and y_test must have the same length"),
+        ({"y_train": []}, "y_train must hold at least one label"),
+        ({"utility": "nonsense"}, "utility must name a game"),
+        ({"semivalue": "nonsense"}, "semivalue must be one of"),
+        ({"weights": "nonsense"}, "weights must be one of"),
+        ({"weights": "rbf", "utility": "soft-k"}, "takes one vote each"),
+        ({"neighbors": "nonsense"}, "neighbors must be one of"),
+        ({"method": "coalition"}, "method must be one of 'auto', .* Did you mean 'coalitions'"),
+        ({"method": 3}, "method must be one of 'auto', .* got 3"),
+        ({"method": "exact", "n_samples": 10}, "n_samples is for sampling"),
+        ({"n_samples": 1}, "n_samples must be a whole number of at least 2"),
+        ({"target_se": 0.0}, "target_se must be a finite number above 0"),
+        ({"max_time": -1}, "max_time must be a finite number above 0"),
+        ({"method": "coalitions", "random_state": -1}, "random_state must be"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+        ({"block_size": 0}, "block_size must be a whole number of at least 1"),
+    ],
+)
+def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        value_owners(**{**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"indices": [[0, 0]]}, "at most once per query"),
+        ({"indices": [[0, 2]]}, "indices must lie between 0 and 1"),
+        ({"indices": [[]]}, "indices must have a row per query"),
+        ({"votes": [[1, -1]]}, "votes must be whole numbers"),
+        ({"votes": [[1, 2]], "utility": "soft-k"}, "takes one vote each"),
+        ({"owners": ["a"]}, "owners must have one entry per training point"),
+    ],
+)
+def test_bad_lists_are_explained(change: dict[str, Any], message: str) -> None:
+    good = {"indices": [[0, 1]], "owners": ["a", "b"], "y_train": [0, 1], "y_test": [1]}
+    with pytest.raises(ValueError, match=message):
+        value_owners_from_neighbors(**{**good, **change})
+
+
+def test_too_many_cases_are_refused_before_any_search() -> None:
+    rng = np.random.default_rng(0)
+    data = (rng.random((100, 2)), np.arange(100) % 2, [[0.5, 0.5]], [1])
+    with pytest.raises(ValueError, match=r"at most 16777216 cases per query; 100 owners and k=20 can make"):
+        value_owners(*data, np.arange(100), k=20, method="exact")
+
+
+def test_a_game_of_ones_own_cannot_be_played_by_owners() -> None:
+    class Odd(Hard):
+        pass
+
+    class Mine(Game):
+        earns = Hard.earns
+        everyone = Hard.everyone
+
+    assert value_owners(**GOOD, utility=Odd(), k=1).values.shape == (2,)
+    with pytest.raises(TypeError, match="owners play the games Hard, Plurality, Soft and Regression"):
+        value_owners(**GOOD, utility=Mine(), k=1)
