@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 
-from pivotal.demo import _flip_labels, run_demo
+from pivotal.demo import run_demo
 from pivotal.results import Values
 
 
@@ -60,44 +60,63 @@ def test_demo_reports_in_words(demo):
         assert float(row[3]) == pytest.approx(result.values.values[index], rel=0.01)
 
 
-def test_demo_writes_values_and_a_picture(demo):
+def test_demo_writes_values_a_picture_and_a_report(demo):
     result, _ = demo
-    assert [file.name for file in result.files] == ["values.parquet", "values.png"]
+    assert [file.name for file in result.files] == ["values.parquet", "values.png", "report.html"]
     assert Values.load(result.files[0]).equals(result.values)
     picture = result.files[1].read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert int.from_bytes(picture[16:20]) == 1200  # width in the header
-    assert sorted(file.name for file in result.files[0].parent.iterdir()) == ["values.parquet", "values.png"]
+    page = result.files[2].read_text(encoding="utf-8")
+    assert "digits: 90 of 1797 labels flipped" in page
+    written = sorted(file.name for file in result.files[0].parent.iterdir())
+    assert written == ["report.html", "values.parquet", "values.png"]
 
 
 def test_demo_without_matplotlib_does_everything_else(tmp_path):
-    code = "import sys; sys.modules['matplotlib'] = None; from pivotal.demo import run_demo; run_demo(sys.argv[1])"
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from pivotal.demo import run_demo;"
+        "run_demo(sys.argv[1], data='iris')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=600, check=True
     )
     assert (
         'No picture: plots need matplotlib; install it with pip install "pivotal[plots]".' in done.stdout.splitlines()
     )
-    assert done.stdout.splitlines()[-1] == f"Written: {tmp_path / 'values.parquet'}"
-    assert [file.name for file in tmp_path.iterdir()] == ["values.parquet"]
+    assert done.stdout.splitlines()[-1] == f"Written: {tmp_path / 'values.parquet'}, {tmp_path / 'report.html'}"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "values.parquet"]
 
 
-@pytest.mark.parametrize(("noise", "count"), [(0.05, 5), (0.5, 50), (1e-9, 1)])
-def test_flips_change_exactly_the_named_labels(noise, count):
-    labels = np.repeat(["a", "b", "c", "d"], 25)
-    given, flipped = _flip_labels(labels, noise, np.random.default_rng(0))
-    assert len(flipped) == count
-    assert np.flatnonzero(given != labels).tolist() == flipped.tolist()
-    assert set(given) <= set(labels)
-    again, _ = _flip_labels(labels, noise, np.random.default_rng(0))
-    assert np.array_equal(given, again)
+def test_demo_takes_any_data_set_of_the_registry(tmp_path):
+    lines = []
+    result = run_demo(tmp_path, data="wine", noise=0.1, seed=2, echo=lines.append)
+    assert lines[:2] == ["178 points of wine; 18 labels flipped to another class at random.", "The data: scikit-learn."]
+    assert np.array_equal(result.true, load_wine().target)
+    assert result.found >= 14
+    assert [file.name for file in result.files] == ["values.parquet", "values.png", "report.html"]
+    assert int.from_bytes(result.files[1].read_bytes()[16:20]) == 800  # no images, so the curve alone
 
 
-def test_flips_reach_every_other_class():
-    labels = np.zeros(300, dtype=int)
-    labels[-3:] = [1, 2, 3]
-    given, flipped = _flip_labels(labels, 0.5, np.random.default_rng(1))
-    assert set(given[np.setdiff1d(flipped, [297, 298, 299])]) == {1, 2, 3}
+def test_demo_draws_from_what_is_too_large_and_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(5404) % 2
+    np.savez(tmp_path / "phoneme.npz", X=(rng.normal(size=(5404, 5)) + 3 * y[:, None]).astype(np.float32), y=y)
+    lines = []
+    result = run_demo(tmp_path / "out", data="phoneme", data_home=tmp_path, echo=lines.append)
+    assert lines[0] == "5000 points of phoneme; 250 labels flipped to another class at random."
+    assert lines[1].endswith("5000 of 5404 rows, drawn at random.")
+    assert len(result.values) == len(result.data) == 5000
+    assert result.found > 225
+
+
+def test_demo_needs_the_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("PIVOTAL_DATA", raising=False)
+    with pytest.raises(ValueError, match=r"name must be one of phoneme, .*; got 'digit'. Did you mean 'digits'\?"):
+        run_demo(tmp_path / "out", data="digit")
+    with pytest.raises(FileNotFoundError, match="data_home must name a folder"):
+        run_demo(tmp_path / "out", data="phoneme", data_home=tmp_path / "none")
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,15 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from sklearn.datasets import load_digits
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal._types import AnyArray, IndexArray
 from pivotal._validation import check_k
+from pivotal.datasets import Dataset, flip_labels, load
 from pivotal.results import Values
 from pivotal.valuation import value
 
@@ -32,7 +33,8 @@ else:
     _no_plots = ""
 
 _N_SHOWN: Final = 5  # points listed at each end
-_GRID: Final = (5, 6)  # digits in the picture
+_GRID: Final = (5, 6)  # images in the picture
+_MOST: Final = 5000  # points valued; more would be drawn from
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,10 @@ class DemoResult:
 
     Parameters
     ----------
+    data : Dataset
+        The points and their true labels.
     values : Values
-        Soft-label value of every digit under the labels as given.
+        Soft-label value of every point under the labels as given.
     hard_values : Values
         The same in the hard-label game.
     given, true : int array of shape (n_train,)
@@ -61,6 +65,7 @@ class DemoResult:
         Files written.
     """
 
+    data: Dataset
     values: Values
     hard_values: Values
     given: AnyArray
@@ -76,25 +81,32 @@ class DemoResult:
 def run_demo(
     out_dir: str | os.PathLike[str],
     *,
+    data: str = "digits",
+    data_home: str | os.PathLike[str] | None = None,
     k: int = 5,
     noise: float = 0.05,
     seed: int = 0,
     echo: Callable[[str], object] = print,
 ) -> DemoResult:
-    """Flip labels of scikit-learn's digits, value every point, and look for the flips among the least valuable.
+    """Flip labels of real data, value every point, and look for the flips among the least valuable.
 
     No clean labels are needed: every point is valued by its part in predicting the labels of all the others.
 
     Parameters
     ----------
     out_dir : path-like
-        Directory for `values.parquet` and, with matplotlib installed, `values.png`; created when missing.
+        Directory for `values.parquet`, `report.html` and, with matplotlib, `values.png`; created when missing.
+    data : str, default="digits"
+        A data set that `pivotal.datasets.load` knows. Of more than 5000 points, 5000 are drawn at random; tables are
+        standardised, images are not.
+    data_home : path-like, optional
+        Folder with data files; the environment variable PIVOTAL_DATA when None.
     k : int, default=5
         Number of neighbours.
     noise : float, default=0.05
         Share of the labels to flip, more than 0 and at most 0.5.
     seed : int, default=0
-        Seed of the random flips.
+        Seed of the random flips, and of the draw.
     echo : callable, default=print
         Receives the report line by line.
 
@@ -107,17 +119,22 @@ def run_demo(
         raise ValueError(f"noise must be more than 0 and at most 0.5; got noise={noise}.")
     if operator.index(seed) < 0:
         raise ValueError(f"seed must be a whole number of at least 0; got seed={seed}.")
+    points = load(data, data_home=data_home).sample(_MOST, random_state=seed)
     out = _make_directory(out_dir)
-    digits = load_digits()
-    true: AnyArray = digits.target
-    given, flipped = _flip_labels(true, noise, np.random.default_rng(seed))
+    true: AnyArray = points.y
+    given, is_flipped = flip_labels(true, noise, random_state=seed)
+    flipped = np.flatnonzero(is_flipped)
     n_flipped = len(flipped)
-    echo(f"{len(true)} handwritten digits; {n_flipped} labels flipped to another digit at random.")
+    things, other = ("handwritten digits", "digit") if data == "digits" else (f"points of {data}", "class")
+    echo(f"{len(true)} {things}; {n_flipped} labels flipped to another {other} at random.")
+    if data != "digits":
+        echo(f"The data: {points.source}{'; ' if points.note else ''}{points.note}.")
 
+    X = _as_points(points)
     start = time.perf_counter()
-    values = value(digits.data, given, k=k, utility="soft")
+    values = value(X, given, k=k, utility="soft")
     seconds = time.perf_counter() - start
-    hard_values = value(digits.data, given, k=k, utility="hard")
+    hard_values = value(X, given, k=k, utility="hard")
     echo(f"Every point valued by the predictions of all others, k={k}, soft label: {seconds:.2f} s.")
     echo(f"No value is off by more than {values.error_bound:.1e}.")
     echo("")
@@ -145,10 +162,11 @@ def run_demo(
         echo(f"No picture: {_no_plots}.")
     else:
         files.append(out / "values.png")
-        _draw(files[1], values, digits.images, given, true, flipped, found)
+        _draw(files[1], values, points, given, flipped, found)
+    files.append(_write_report(out / "report.html", values, X, given, points, n_flipped))
     echo(f"Written: {', '.join(str(file) for file in files)}")
     return DemoResult(
-        values, hard_values, given, true, flipped, found, found_in_twice, found_hard, seconds, tuple(files)
+        points, values, hard_values, given, true, flipped, found, found_in_twice, found_hard, seconds, tuple(files)
     )
 
 
@@ -161,12 +179,14 @@ def _make_directory(out_dir: str | os.PathLike[str]) -> Path:
     return out
 
 
-def _flip_labels(labels: AnyArray, noise: float, rng: np.random.Generator) -> tuple[AnyArray, IndexArray]:
-    """Move a share of the labels to another class, all other classes alike."""
-    flipped = np.sort(rng.choice(len(labels), size=max(1, round(noise * len(labels))), replace=False))
-    classes, codes = np.unique(labels, return_inverse=True)
-    codes[flipped] = (codes[flipped] + rng.integers(1, len(classes), size=len(flipped))) % len(classes)
-    return classes[codes], flipped
+def _as_points(data: Dataset) -> AnyArray:
+    """Return the features as they are compared: tables standardised, pixels as they are."""
+    if data.image is not None:
+        return data.X
+    from sklearn.preprocessing import scale
+
+    scaled: AnyArray = scale(data.X.astype(np.float64))
+    return scaled
 
 
 def _count_found(values: Values, flipped: IndexArray, size: int) -> int:
@@ -174,38 +194,45 @@ def _count_found(values: Values, flipped: IndexArray, size: int) -> int:
     return int(np.isin(flipped, values.rank()[::-1][:size]).sum())
 
 
-def _draw(
-    path: Path,
-    values: Values,
-    images: FloatArray,
-    given: AnyArray,
-    true: AnyArray,
-    flipped: IndexArray,
-    found: int,
-) -> None:
-    """Draw the least valuable digits beside the curve of all values."""
+def _write_report(path: Path, values: Values, X: AnyArray, given: AnyArray, data: Dataset, n_flipped: int) -> Path:
+    from pivotal.report import write_report
+
+    images = data.images if find_spec("PIL") else None  # thumbnails need Pillow, the rest does not
+    title = f"{data.name}: {n_flipped} of {len(given)} labels flipped"
+    return write_report(values, path, X=X, y=given, images=images, title=title)
+
+
+def _draw(path: Path, values: Values, data: Dataset, given: AnyArray, flipped: IndexArray, found: int) -> None:
+    """Draw the curve of all values, beside the least valuable images where the data is images."""
     n_train, n_flipped = len(values), len(flipped)
-    was_flipped = np.isin(np.arange(n_train), flipped)
     bold = {"color": plots.INK, "fontsize": 12.5, "fontweight": "bold"}
-    figure = plots.new_figure(12.0, 5.6)
+    images = data.images
+    figure = plots.new_figure(12.0 if images is not None else 8.0, 5.6)
     figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.06)
-    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.0, 1.15), wspace=0.04)[0]
+    right = figure
+    if images is not None:
+        left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.0, 1.15), wspace=0.04)[0]
+        left.suptitle(f"The least valuable {_plural(data)}, worst first", **bold)
+        for tile, index in zip(left.subplots(*_GRID).flat, values.rank()[::-1], strict=False):
+            is_flipped = index in flipped
+            color = plots.HIGHLIGHT_COLOR if is_flipped else plots.INK
+            image = images[index] if images.ndim == 3 else images[index] / images.max()
+            tile.imshow(image, cmap="gray_r", interpolation="bicubic")
+            tile.set(xticks=[], yticks=[])
+            tile.spines[:].set(color=color, linewidth=1.6)
+            text = f"{data.y[index]} labelled {given[index]}" if is_flipped else f"{given[index]}, not flipped"
+            tile.set_title(text, color=color, fontsize=9, pad=4)
 
-    left.suptitle("The least valuable digits, worst first", **bold)
-    for tile, index in zip(left.subplots(*_GRID).flat, values.rank()[::-1], strict=False):
-        color = plots.HIGHLIGHT_COLOR if was_flipped[index] else plots.INK
-        tile.imshow(images[index], cmap="gray_r", interpolation="bicubic")
-        tile.set(xticks=[], yticks=[])
-        tile.spines[:].set(color=color, linewidth=1.6)
-        text = f"{true[index]} labelled {given[index]}" if was_flipped[index] else f"{given[index]}, not flipped"
-        tile.set_title(text, color=color, fontsize=9, pad=4)
-
-    right.suptitle(f"{found} of {n_flipped} flipped labels are among the {n_flipped} least valuable points", **bold)
+    right.suptitle(f"{found} of {n_flipped} flipped labels among the {n_flipped} least valuable points", **bold)
     ax = right.subplots()
-    names = {"label": f"all {n_train} digits", "highlight_label": "flipped labels"}
+    names = {"label": f"all {n_train} {_plural(data)}", "highlight_label": "flipped labels"}
     plots.plot_values(values, ax, highlight=flipped, **names)
     ax.axvspan(n_train - n_flipped + 0.5, n_train + 0.5, color=plots.HIGHLIGHT_COLOR, alpha=0.08, linewidth=0)
     ax.margins(x=0.01)
     ax.set_ylabel("soft-label Banzhaf value")
     ax.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     figure.savefig(path)
+
+
+def _plural(data: Dataset) -> str:
+    return "digits" if data.name in ("digits", "mnist") else "points" if data.image is None else "images"
