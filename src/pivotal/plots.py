@@ -6,12 +6,16 @@ touched, and a figure is freed when it is no longer used.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from pivotal._types import IndexArray
+from pivotal.applications import Curve
+from pivotal.explain import Explanation
 from pivotal.results import Values
 
 try:
@@ -123,6 +127,111 @@ def plot_histogram(
     ax.axvline(0.0, color=MUTED, linewidth=0.8)
     ax.set_xlabel("value")
     ax.set_ylabel("number of points")
+    return ax
+
+
+def plot_curves(curves: Curve | Iterable[Curve], ax: Axes | None = None, *, shares: bool = False) -> Axes:
+    """Draw scores against the number of points removed, added or repaired.
+
+    Parameters
+    ----------
+    curves : Curve or several of them
+        As `removal_curve`, `selection_curve` and `repair` make them. One called "random" is drawn in grey.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure when None, to be had as `ax.figure`.
+    shares : bool, default=False
+        Whether to count in shares of the training points.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from pivotal.applications import Curve
+    >>> ax = plot_curves([Curve([0, 1, 2], [1.0, 0.9, 0.4], label="banzhaf hard")])
+    >>> ax.lines[0].get_ydata()
+    array([1. , 0.9, 0.4])
+    """
+    drawn = [curves] if isinstance(curves, Curve) else list(curves)
+    if not drawn:
+        raise ValueError("curves must hold at least one curve; got none.")
+    if shares and any("n_train" not in curve.settings for curve in drawn):
+        raise ValueError("shares need curves that know the number of training points; use shares=False.")
+    ax = _prepare(ax)
+    for curve in drawn:
+        counts = curve.counts / curve.settings["n_train"] if shares else curve.counts
+        color = MUTED if curve.label == "random" else None
+        ax.plot(counts, curve.scores, linewidth=1.8, label=curve.label, color=color)
+    kinds = {str(curve.settings.get("kind", "")) for curve in drawn}
+    did = {"removal": "removed", "selection": "added", "repair": "repaired"}.get(kinds.pop() if len(kinds) == 1 else "")
+    ax.set_xlabel(f"{'share of the points' if shares else 'points'}{'' if did is None else ' ' + did}")
+    scorings = {str(curve.settings.get("scoring", "score")) for curve in drawn}
+    ax.set_ylabel(scorings.pop() if len(scorings) == 1 else "score")
+    if len(drawn) > 1:
+        ax.legend(frameon=False)
+    return ax
+
+
+def plot_explanation(explanation: Explanation, ax: Axes | None = None) -> Axes:
+    """Draw the points that decide a query as bars: to the right those for its true label, to the left the others.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        As `Values.explain` makes it.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure when None, to be had as `ax.figure`.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    ax = _prepare(ax)
+    order = np.argsort(explanation.values, kind="stable")
+    values = explanation.values[order]
+    places = np.arange(len(order))
+    colors = [VALUE_COLOR if number > 0 else HIGHLIGHT_COLOR for number in values]
+    ax.barh(places, values, color=colors)
+    ax.set_yticks(places, [f"row {explanation.ids[i]} ({explanation.labels[i]})" for i in order.tolist()])
+    ax.axvline(0.0, color=MUTED, linewidth=0.8)
+    ax.set_xlabel("value for this query")
+    ax.set_title(f"query {explanation.query} {explanation.verdict}", fontsize="medium", loc="left")
+    return ax
+
+
+def plot_steps(steps: pd.DataFrame, ax: Axes | None = None, *, along: str = "k") -> Axes:
+    """Draw how much of a ranking stays the same from one setting to the next.
+
+    Parameters
+    ----------
+    steps : pandas DataFrame
+        As `Sweep.steps` makes it: rank correlation and overlap of the least valuable points, for pairs of neighbours.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure when None, to be had as `ax.figure`.
+    along : str, default="k"
+        The setting that changes.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        Correlations are solid lines, overlaps dashed ones of the same colour.
+    """
+    if steps.empty:
+        raise ValueError(f"a plot along {along} needs at least two settings; got one. Sweep over several.")
+    ax = _prepare(ax)
+    others = [name for name in steps.columns if name not in ("from", "to", "spearman", "overlap")]
+    varied = [name for name in others if len(steps[name].unique()) > 1]
+    for labels, part in steps.groupby(varied, sort=False) if varied else [((), steps)]:
+        name = " ".join(str(label) for label in labels)
+        places = part["to"] if along in ("k", "bits") else part["to"].astype(str)
+        (line,) = ax.plot(places, part["spearman"], marker="o", markersize=3, label=f"{name} rank correlation".strip())
+        label = f"{name} overlap of the least valuable".strip()
+        ax.plot(places, part["overlap"], linestyle="--", color=line.get_color(), label=label)
+    ax.set_ylim(top=1.02)
+    ax.set_xlabel(f"{along}, against the one before")
+    ax.set_ylabel("what stays the same")
+    ax.legend(frameon=False)
     return ax
 
 

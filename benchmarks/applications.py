@@ -1,0 +1,135 @@
+"""What a whole curve costs, every point a step, beside fitting a model anew at each step.
+
+    python benchmarks/applications.py [--out applications.md]
+
+The curve is computed once for every kind of weights; fitting anew is timed at a few steps, spread evenly, and
+multiplied by their number. Both must agree at those steps. Memory is read from Linux's /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+
+from pivotal.applications import removal_curve
+from pivotal.neighbors import BruteIndex
+
+SIZES = ((40_000, 10), (40_000, 100))
+K = 5
+
+
+@dataclass
+class Row:
+    n: int
+    d: int
+    queries: int
+    weights: str
+    curve: float
+    search: float
+    step: float
+    refitting: float
+    ratio: float
+    extra_mib: float
+
+
+def points(n: int, d: int, n_queries: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(0)
+    X, queries = rng.standard_normal((n, d)), rng.standard_normal((n_queries, d))
+    side = rng.standard_normal(d)
+    noisy = rng.random(n) < 0.1
+    return X, ((X @ side > 0) ^ noisy).astype(np.int64), queries, (queries @ side > 0).astype(np.int64)
+
+
+def memory_mib(what: str) -> float:
+    """Memory this process holds (VmRSS), or the most it has held (VmHWM), in MiB."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(what):
+            return int(line.split()[1]) / 1024
+    return float("nan")
+
+
+def race(n: int, d: int, n_queries: int, weights: str, looks: int, rounds: int) -> Row:
+    X, y, queries, targets = points(n, d, n_queries)
+    order = np.random.default_rng(1).permutation(n)
+    removal_curve(None, X[:200], y[:200], queries[:9], targets[:9], order="random", weights=weights)  # loads kernels
+    best, searched = np.inf, np.inf
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the most held so far is what is held now
+    before = memory_mib("VmRSS")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        curve = removal_curve(None, X, y, queries, targets, order=order, k=K, weights=weights)
+        best = min(best, time.perf_counter() - start)
+    extra = memory_mib("VmHWM") - before
+    for _ in range(rounds):
+        start = time.perf_counter()
+        BruteIndex(X).search(queries, K)
+        searched = min(searched, time.perf_counter() - start)
+    spent = 0.0
+    counts = np.linspace(0, n - K, looks).astype(int)
+    for count in counts:
+        left = np.sort(order[count:])
+        start = time.perf_counter()
+        model = KNeighborsClassifier(K, weights=weights, n_jobs=-1).fit(X[left], y[left])
+        score = model.score(queries, targets)
+        spent += time.perf_counter() - start
+        assert score == curve.scores[count], f"{score} and {curve.scores[count]} differ after {count} points"
+    step = spent / looks
+    return Row(n, d, n_queries, weights, best, searched, step, step * (n + 1), step * (n + 1) / best, extra)
+
+
+def page(rows: list[Row], looks: int, rounds: int) -> str:
+    lines = [
+        "# What a whole curve costs",
+        "",
+        "Written by `python benchmarks/applications.py`: the accuracy of a nearest-neighbour model (k = 5) after each",
+        f"single removal, random order, double precision, the fastest of {rounds} rounds. Fitting scikit-learn's model",
+        f"anew is timed at {looks} steps and multiplied; at those steps both give the same accuracy.",
+        "",
+        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
+        f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
+        "",
+        "| n | d | queries | weights | whole curve, s | one search, s | a fit, s | fitting at every step, s | ratio "
+        "| memory beyond the data, MiB |",
+        "|---" * 10 + "|",
+    ]
+    lines += [
+        f"| {r.n:,} | {r.d} | {r.queries:,} | {r.weights} | {r.curve:.3g} | {r.search:.3g} | {r.step:.3g} | "
+        f"{r.refitting:,.0f} (estimated) | {r.ratio:,.0f} | {r.extra_mib:.0f} |"
+        for r in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="Markdown page to write; the figures go beside it as JSON")
+    parser.add_argument("--sizes", nargs="+", metavar="NxD", help="points and features, such as 40000x100")
+    parser.add_argument("--queries", type=int, default=2000)
+    parser.add_argument("--looks", type=int, default=6, help="steps at which a model is fitted anew")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    sizes = [tuple(map(int, size.split("x"))) for size in options.sizes] if options.sizes else SIZES
+    rows = []
+    for n, d in sizes:
+        for weights in ("uniform", "distance"):
+            rows.append(race(n, d, options.queries, weights, options.looks, options.rounds))
+            print(rows[-1], flush=True)
+    text = page(rows, options.looks, options.rounds)
+    print(text)
+    if options.out:
+        options.out.write_text(text, encoding="utf-8")
+        figures = json.dumps({"rows": [asdict(row) for row in rows]}, indent=2)
+        options.out.with_suffix(".json").write_text(figures + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
