@@ -1,0 +1,99 @@
+"""What was computed and how far it can be trusted, in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from pivotal.report._words import count, number
+from pivotal.results import Values
+
+__all__ = ["check_efficiency", "describe", "guarantees"]
+
+_EPS: Final = float(np.finfo(np.float64).eps)
+_GAMES: Final = {"hard": "hard-label", "plurality": "plurality", "soft": "soft-label", "regression": "regression"}
+
+
+def describe(values: Values) -> str:
+    """Say in one sentence what the values are.
+
+    Examples
+    --------
+    >>> settings = {"k": 5, "utility": "hard", "semivalue": "banzhaf"}
+    >>> describe(Values([0.5, 0.25], n_queries=4, full_utility=1.0, empty_utility=0.0, settings=settings))
+    'Banzhaf values of 2 training points in the hard-label game with k = 5, averaged over 4 queries.'
+    """
+    told = values.settings
+    name = str(told.get("semivalue", told.get("method", "")))
+    start = f"{name[:1].upper()}{name[1:]} values" if name else "Values"
+    sentence = f"{start} of {count(len(values), 'training point')}"
+    if "utility" in told:
+        game = str(told["utility"])
+        sentence += f" in the {_GAMES.get(game, game)} game"
+    if "k" in told:
+        sentence += f" with k = {told['k']}"
+    if told.get("self_valuation"):
+        return sentence + "; each point is a query against all the others."
+    return sentence + f", averaged over {count(values.n_queries, 'query', 'queries')}."
+
+
+def guarantees(values: Values) -> list[dict[str, Any]]:
+    """List what is known about the error of the values; each with a title, a text and whether all is well.
+
+    `ok` is True for what was checked and holds, False for what was checked and does not, None for a remark.
+    """
+    found: list[dict[str, Any]] = []
+
+    def tell(title: str, text: str, ok: bool | None = None) -> None:
+        found.append({"title": title, "text": text, "ok": ok})
+
+    bound, errors = values.error_bound, values.standard_error
+    if bound is not None and errors is None:
+        tell("Certified error", f"No value is off by more than {number(bound, 2)}.", True)
+    if errors is not None:
+        middle, largest = number(float(np.median(errors)), 2), number(float(errors.max()), 2)
+        text = f"Standard errors are {middle} in the median and at most {largest}."
+        if bound:
+            text += f" Besides chance, no value is off by more than {number(bound, 2)}."
+        tell("Sampled", text)
+    if bound is None and errors is None:
+        tell("No error bound", "These are scores of a method that plays no game, so there is nothing to be off from.")
+    if values.recall is not None:
+        tell(
+            "Approximate neighbours",
+            f"The index found {100 * values.recall:.4g} % of the true neighbours, as measured on some of the queries. "
+            "The error above takes its lists as true.",
+        )
+    if values.vote_resolution:
+        tell(
+            "Rounded weights",
+            f"Weights became whole votes; the rounding is at most {number(values.vote_resolution, 2)} of the largest "
+            "weight of a query.",
+        )
+    efficiency = check_efficiency(values)
+    if efficiency is not None:
+        found.append(efficiency)
+    return found
+
+
+def check_efficiency(values: Values) -> dict[str, Any] | None:
+    """Compare the sum of the values with what the whole training set gains; None where there is no game.
+
+    Only Shapley values must agree. Sampled ones agree up to chance, and no verdict is given.
+    """
+    if values.full_utility is None or values.empty_utility is None:
+        return None
+    total, gain = math.fsum(values.values), values.full_utility - values.empty_utility
+    sums = f"The values sum to {number(total, 6)}, and all points together gain {number(gain, 6)}"
+    if values.settings.get("semivalue") != "shapley" or values.settings.get("normalized"):
+        return {"title": "Sum", "text": f"{sums} over none; only Shapley values must agree here.", "ok": None}
+    gap = abs(total - gain)
+    text = f"{sums} over none: a difference of {number(gap, 2)}."
+    if values.standard_error is not None:
+        return {"title": "Efficiency", "text": text, "ok": None}
+    allowed = len(values) * (values.error_bound or 0.0) + 4 * _EPS * (math.fsum(np.abs(values.values)) + abs(gain))
+    ok = gap <= allowed
+    text += f" The error bound allows {number(allowed, 2)}" + ("." if ok else ", so something is wrong.")
+    return {"title": "Efficiency", "text": text, "ok": ok}

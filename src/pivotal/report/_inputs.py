@@ -1,0 +1,158 @@
+"""What the user brings besides the values, checked before any work is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from pivotal._labels import as_labels, as_responses
+from pivotal._types import AnyArray, FloatArray
+from pivotal._validation import check_features, check_k, check_same_length
+from pivotal.report._images import Images
+from pivotal.report._map import check_coordinates
+from pivotal.results import Values
+
+__all__ = ["Inputs", "read_inputs"]
+
+_DEFAULT_K: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Everything a report may be made from; None is what was not given.
+
+    Parameters
+    ----------
+    values : Values
+    X : array or CSR matrix of shape (n_train, n_features)
+    labels : array of shape (n_train,)
+        Classes; None when the responses are numbers.
+    responses : float array of shape (n_train,)
+        Numbers; None when the labels are classes.
+    X_test, y_test : as X, and as labels or responses
+    owners, text : arrays of shape (n_train,)
+    images : Images
+    coordinates : float array of shape (n_train, 2)
+    k : int
+        Neighbours of the models that are scored.
+    metric : str
+        Distance that says who is near; "precomputed" when X holds distances.
+    """
+
+    values: Values
+    X: Any
+    labels: AnyArray | None
+    responses: FloatArray | None
+    X_test: Any
+    y_test: AnyArray | None
+    owners: AnyArray | None
+    text: AnyArray | None
+    images: Images | None
+    coordinates: FloatArray | None
+    k: int
+    metric: str
+
+    @property
+    def y(self) -> AnyArray | None:
+        """Labels or responses, whichever there are."""
+        return self.labels if self.responses is None else self.responses
+
+
+def read_inputs(
+    values: Values,
+    *,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    owners: Any,
+    text: Any,
+    images: Any,
+    coordinates: Any,
+    k: int | None,
+) -> Inputs:
+    """Check what `write_report` was given."""
+    n_train = len(values)
+    told = values.settings
+    labels, responses = _read_labels(y, "y", str(told.get("utility", "")))
+    for given in (labels, responses):
+        if given is not None:
+            _check_length(given, n_train, "y")
+    X = _read_features(X, "X")
+    if X is not None and X.shape[0] != n_train:
+        raise ValueError(f"X must have a row per training point, {n_train}; got {X.shape[0]}.")
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test go together; got only one of them. Pass both, or neither.")
+    X_test = _read_features(X_test, "X_test", like=X)
+    test: AnyArray | None = None
+    if y_test is not None:
+        test = as_labels(y_test, "y_test") if responses is None else as_responses(y_test, "y_test")
+        check_same_length(X_test, test, "X_test", "y_test")
+    known = told.get("k")
+    return Inputs(
+        values=values,
+        X=X,
+        labels=labels,
+        responses=responses,
+        X_test=X_test,
+        y_test=test,
+        owners=_read_names(owners, "owners", n_train),
+        text=_read_names(text, "text", n_train, gaps=True),
+        images=None if images is None else Images(images, n_train),
+        coordinates=None if coordinates is None else check_coordinates(coordinates, n_train),
+        k=check_k(k) if k is not None else known if isinstance(known, int) else _DEFAULT_K,
+        metric=_known_metric(str(told.get("metric", "euclidean"))),
+    )
+
+
+def _read_labels(y: Any, name: str, utility: str) -> tuple[AnyArray | None, FloatArray | None]:
+    """Return classes or numbers: numbers when the game says so, or when there are fractions among them."""
+    if y is None:
+        return None, None
+    array = np.asarray(y)
+    fractions = array.dtype.kind == "f" and bool((array != np.floor(array)).any())
+    if utility.startswith("regression") or (fractions and np.isfinite(array).all()):
+        return None, as_responses(y, name)
+    return as_labels(y, name), None
+
+
+def _read_features(X: Any, name: str, like: Any = None) -> Any:
+    if X is None:
+        return None
+    from pivotal.neighbors import is_source, open_source
+
+    return check_features(open_source(X, name)[:] if is_source(X) else X, name, like=like)
+
+
+def _read_names(names: Any, what: str, n_train: int, *, gaps: bool = False) -> AnyArray | None:
+    if names is None:
+        return None
+    items = list(names)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    _check_length(array, n_train, what)
+    missing = pd.isna(array)
+    if gaps:
+        array[missing] = ""
+    elif missing.any():
+        raise ValueError(
+            f"{what} must name one for every training point; got {int(missing.sum())} missing. "
+            "Give these points a name of their own, for example 'nobody'."
+        )
+    return array
+
+
+def _check_length(array: AnyArray, n_train: int, name: str) -> None:
+    if len(array) != n_train:
+        raise ValueError(f"{name} must have one entry per training point, {n_train}; got {len(array)}.")
+
+
+def _known_metric(name: str) -> str:
+    """Return a metric that can be named; one of the user's own, or with parameters, gives way to the Euclidean."""
+    from sklearn.neighbors import VALID_METRICS
+
+    needs_more = ("mahalanobis", "seuclidean", "minkowski", "wminkowski", "haversine", "nan_euclidean")
+    return name if name in VALID_METRICS["brute"] and name not in needs_more else "euclidean"

@@ -1,0 +1,103 @@
+"""Which points the page shows, and all that it tells of each."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.report._encode import as_text, pack, pack_whole
+from pivotal.report._words import grouped
+from pivotal.results import Values
+
+__all__ = ["choose_shown", "columns_of", "number_neighbours", "tell_choice"]
+
+_NAME: Final = 200  # characters of an id, a label, an owner
+
+
+def choose_shown(values: Values, first: IndexArray, most: int, rng: np.random.Generator) -> IndexArray:
+    """Choose at most `most` training points: all, or some of them first, then both ends, then a random sample.
+
+    Parameters
+    ----------
+    values : Values
+    first : int array
+        Points that must be there: suspects with their neighbours.
+    most : int
+    rng : Generator
+
+    Returns
+    -------
+    shown : int array of shape (n_shown,)
+        Training indices, ascending.
+    """
+    if len(values) <= most:
+        return np.arange(len(values))
+    order = values.rank()
+    end = most // 8
+    wanted = np.concatenate([first, order[:end], order[len(order) - end :], rng.permutation(len(values))])
+    return np.sort(pd.unique(wanted)[:most])
+
+
+def tell_choice(n_shown: int, n_train: int) -> str:
+    """Say whether all points are shown and, if not, which."""
+    if n_shown == n_train:
+        return "Every point. A click or Enter opens a row; arrow keys move between rows."
+    return (
+        f"{grouped(n_shown)} of {grouped(n_train)} points are shown here, on the map and in the download: suspected "
+        "label errors with their neighbours, the two ends of the ranking, and a random sample of the rest. Everything "
+        "else on this page counts all points. Values.to_frame() has every row, and max_points= shows more."
+    )
+
+
+def columns_of(
+    values: Values, shown: IndexArray, labels: AnyArray | None, responses: FloatArray | None, owners: AnyArray | None
+) -> dict[str, Any]:
+    """Pack what is known of the points shown, all but texts and images."""
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[values.rank()] = np.arange(1, len(values) + 1)
+    named = not np.array_equal(values.ids, np.arange(len(values)))
+    columns: dict[str, Any] = {
+        "value": pack(values.values[shown], "f8"),
+        "index": pack_whole(shown),
+        "rank": pack_whole(rank[shown]),
+        "ids": [as_text(name, _NAME) for name in values.ids[shown]] if named else None,
+    }
+    if values.standard_error is not None:
+        columns["error"] = pack(values.standard_error[shown], "f8")
+    if responses is not None:
+        columns["response"] = pack(responses[shown], "f8")
+    for name, content in (("label", labels), ("owner", owners)):
+        if content is not None:
+            codes, names = pd.factorize(content[shown])
+            columns[name] = pack_whole(codes)
+            columns[f"{name}s"] = [as_text(item, _NAME) for item in names]
+    return columns
+
+
+def number_neighbours(shown: IndexArray, owners_of_lists: IndexArray, lists: IndexArray) -> dict[str, Any]:
+    """Pack lists of neighbours, told as places among the points shown.
+
+    Parameters
+    ----------
+    shown : int array of shape (n_shown,)
+        Training indices, ascending.
+    owners_of_lists : int array of shape (n_lists,)
+        Whose neighbours they are.
+    lists : int array of shape (n_lists, width)
+        Training indices, nearest first; -1 is nobody.
+
+    Returns
+    -------
+    packed : dict
+        `neighbours` with a row per point shown, `width` of the rows, and the number `none` that stands for nobody.
+    """
+    none = len(shown)
+    places = np.full(int(max(shown[-1], lists.max(initial=0), owners_of_lists.max(initial=0))) + 2, none)
+    places[shown] = np.arange(none)  # the last entry, which -1 leads to, stays nobody
+    table = np.full((none, lists.shape[1]), none)
+    at = places[owners_of_lists]
+    table[at[at < none]] = places[lists[at < none]]
+    return {"neighbours": pack_whole(table), "width": lists.shape[1], "none": none}

@@ -1,0 +1,53 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+__all__ = ["count", "grouped", "number", "power"]
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def grouped(whole: int) -> str:
+    """Return a whole number in groups of three digits."""
+    return f"{whole:,}".replace(",", "\u202f")
+
+
+def count(whole: int, thing: str, things: str | None = None) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> count(1, "point"), count(2, "query", "queries")
+    ('1 point', '2 queries')
+    """
+    return f"{grouped(whole)} {thing if whole == 1 else things or thing + 's'}"
+
+
+def number(real: float, digits: int = 4) -> str:
+    """Return a number to so many digits, with a true minus.
+
+    Examples
+    --------
+    >>> number(-0.12345), number(1e-9)
+    ('−0.1235', '1 × 10⁻⁹')
+    """
+    if 10.0**digits <= abs(real) < 1e6:
+        return grouped(round(real)).replace("-", "−")
+    if real == 0 or 1e-4 <= abs(real) < 1e6:
+        return f"{real:.{digits}g}".replace("-", "−")
+    return power(real, digits)
+
+
+def power(real: float, digits: int = 2) -> str:
+    """Return a number as a multiple of a power of ten.
+
+    Examples
+    --------
+    >>> power(1.2e-14), power(-2e5)
+    ('1.2 × 10⁻¹⁴', '−2 × 10⁵')
+    """
+    if real == 0:
+        return "0"
+    factor, _, exponent = f"{real:.{digits - 1}e}".partition("e")
+    factor = factor.rstrip("0").rstrip(".") if "." in factor else factor
+    return f"{factor} × 10{str(int(exponent)).translate(_RAISED)}".replace("-", "−")

@@ -1,0 +1,106 @@
+"use strict";
+// What all parts of the page share: the data, text and numbers, the theme, charts that follow it.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+
+const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
+
+function unpack(packed) {
+  if (!packed) return null;
+  const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
+  return new TYPES[packed.type](bytes.buffer);
+}
+
+const byId = (id) => document.getElementById(id);
+
+// The only way in which the page makes elements: children are elements or plain text, never markup.
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, content] of Object.entries(attributes || {})) {
+    if (content !== null && content !== undefined && content !== false) element.setAttribute(name, content);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const minus = (text) => text.replace(/-/g, "\u2212");
+// Numbers keep to their line.
+const tidy = (text) => text.replace(/ ([×%])/g, "\u00a0$1").replace(/× /g, "×\u00a0");
+const whole = (number) => number.toLocaleString("en").replace(/,/g, "\u202f");
+
+// Numbers of one kind get as many decimals as the largest of them needs for four digits, so that they align.
+function formatter(numbers) {
+  let largest = 0;
+  for (const number of numbers) largest = Math.max(largest, Math.abs(number));
+  if (largest === 0) return () => "0";
+  const power = Math.floor(Math.log10(largest));
+  if (power < -7 || power > 6) return (number) => minus(number.toExponential(3));
+  const decimals = Math.max(0, 3 - power);
+  return (number) => minus(number.toFixed(decimals).replace(/^-(0\.?0*)$/, "$1"));
+}
+
+// Ticks of an axis: as few digits as tell them apart.
+const tick = (number) => minus(String(Number(number.toPrecision(6))));
+
+// ---------------------------------------------------------------------------------------------------------- theme
+
+const drawings = []; // called again when the theme changes
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  byId("theme").setAttribute("aria-pressed", String(name === "dark"));
+  for (const draw of drawings) draw();
+}
+
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+setTheme(dark.matches ? "dark" : "light");
+byId("theme").addEventListener("click", () =>
+  setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
+);
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+function mix(from, to, share) {
+  const part = (text, at) => parseInt(text.slice(at, at + 2), 16);
+  const mixed = [1, 3, 5].map((at) => Math.round(part(from, at) + share * (part(to, at) - part(from, at))));
+  return `rgb(${mixed.join(",")})`;
+}
+
+// ----------------------------------------------------------------------------------------------------------- charts
+
+// A chart that is drawn anew with every theme and follows the size of its host.
+function addChart(host, options, renderer) {
+  const chart = echarts.init(host, null, { renderer });
+  const draw = () => chart.setOption(options(), { notMerge: true });
+  draw();
+  drawings.push(draw);
+  let width = host.clientWidth;
+  let height = host.clientHeight;
+  new ResizeObserver(() => {
+    if (host.clientWidth === width && host.clientHeight === height) return;
+    width = host.clientWidth;
+    height = host.clientHeight;
+    chart.resize();
+    draw();
+  }).observe(host);
+  return { chart, draw };
+}
+
+const look = () => ({
+  axis: {
+    axisLine: { lineStyle: { color: colour("quiet") } },
+    axisTick: { show: false },
+    axisLabel: { color: colour("muted"), fontSize: 12, hideOverlap: true },
+    splitLine: { lineStyle: { color: colour("line") } },
+    nameTextStyle: { color: colour("muted"), fontSize: 12 },
+  },
+  tooltip: {
+    confine: true,
+    backgroundColor: colour("paper"),
+    borderColor: colour("line"),
+    textStyle: { color: colour("ink"), fontSize: 13 },
+    extraCssText: "box-shadow: 0 2px 10px rgba(0,0,0,.14); border-radius: 6px;",
+    transitionDuration: 0,
+  },
+});
