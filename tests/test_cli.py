@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 import pivotal.demo
-from pivotal.cli import main
+from pivotal._methods import methods
+from pivotal.cli import _build_parser, main
+from pivotal.cli._screen import print_table
 from pivotal.results import Values
 
 
@@ -52,8 +57,8 @@ def test_help_names_the_commands():
 
 def test_help_loads_nothing_heavy():
     code = (
-        "import sys; from pivotal.cli import main; main(['demo', '--help']);"
-        "assert not {'numpy', 'pandas', 'sklearn', 'matplotlib', 'pivotal.demo'} & set(sys.modules)"
+        "import sys; from pivotal.cli import main; main(['demo', '--help']); main(['value', '--help']); main([]);"
+        "assert not {'numpy', 'pandas', 'sklearn', 'pyarrow', 'matplotlib', 'pivotal.demo'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=120)
 
@@ -72,13 +77,14 @@ def test_version(capsys):
 
 def test_demo_defaults(calls, capsys):
     assert main(["demo"]) == 0
-    assert calls == [("pivotal-demo", {"k": 5, "noise": 0.05, "seed": 0})]
+    assert calls == [("pivotal-demo", {"data": "digits", "data_home": None, "k": 5, "noise": 0.05, "seed": 0})]
     assert capsys.readouterr().out == "a line\n"
 
 
 def test_demo_options(calls, capsys):
-    assert main(["demo", "--out", "here", "-k", "3", "--noise", "0.1", "--seed", "7", "--quiet"]) == 0
-    assert calls == [("here", {"k": 3, "noise": 0.1, "seed": 7})]
+    options = ["--data", "wine", "--data-home", "there", "-k", "3", "--noise", "0.1", "--seed", "7", "--quiet"]
+    assert main(["demo", "--out", "here", *options]) == 0
+    assert calls == [("here", {"data": "wine", "data_home": "there", "k": 3, "noise": 0.1, "seed": 7})]
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
 
@@ -157,3 +163,107 @@ def test_a_closed_pipe_is_no_error():
         errors = process.stderr.read()
         assert process.wait(timeout=120) == 141
     assert errors == ""
+
+
+def subcommands():
+    parser = _build_parser()
+    (found,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return found.choices
+
+
+@pytest.mark.parametrize("name", list(subcommands()))
+def test_every_command_has_an_example_and_explains_every_option(name):
+    command = subcommands()[name]
+    assert command.epilog is not None
+    assert re.match(rf"examples?:\n  .*pivotal {name}", command.epilog)
+    for action in command._actions:
+        assert action.help, action.option_strings
+    for line in command.epilog.splitlines()[1:]:
+        words = line.split("pivotal ", 1)[1].split(" | ")[0].split(" > ")[0].split(" || ")[0]
+        options = _build_parser().parse_args([word.strip("'") for word in words.split()])
+        assert options.run is not None
+
+
+def test_methods_are_listed(capsys):
+    assert main(["methods"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [method.name for method in methods()]
+    assert all(method.title in line for method, line in zip(methods(), lines[1:], strict=True))
+
+
+def test_data_sets_are_listed(tmp_path, capsys):
+    assert main(["datasets", "--data-home", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["name", "variant"]
+    found = {line.split()[0]: line.split()[-1] for line in lines[1:]}
+    assert (found["phoneme"], found["digits"]) == ("no", "yes")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_commands_and_options(shell, capsys):
+    pytest.importorskip("shtab")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("value", "clean", "max-rows", "semivalue", "impute"):
+        assert word in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True, timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_completes(capsys):
+    pytest.importorskip("shtab")
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    ask = "COMP_WORDS=(pivotal value --miss); COMP_CWORD=2; _shtab_pivotal; echo ${COMPREPLY[@]}"
+    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["--missing"]
+
+
+def test_completion_without_shtab(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 2
+    expected = "pivotal: completion needs shtab; install it with: pip install 'pivotal[cli]'\n"
+    assert capsys.readouterr().err == expected
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+ROWS = [("a", 0.123456789, 1, ""), ("[red]b", -1e-12, 20, "long " * 30), ("c\x1b[0m", float("nan"), 3, None)]
+
+
+def test_tables_for_people():
+    pytest.importorskip("rich")
+    screen = Terminal()
+    print_table("A title", ["name", "value", "n", "text"], ROWS, screen)
+    printed = screen.getvalue()
+    assert "A title" in printed
+    assert "0.123457" in printed
+    assert "[red]b" in printed  # markup of the user's is text
+
+
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_tables_for_files(with_rich, monkeypatch):
+    if not with_rich:
+        monkeypatch.setitem(sys.modules, "rich.box", None)
+    screen = io.StringIO() if with_rich else Terminal()
+    print_table("A title", ["name", "value", "n", "text"], ROWS, screen, widest=10)
+    assert screen.getvalue().splitlines() == [
+        "A title",
+        "name       value   n  text",
+        "a       0.123457   1",
+        "[red]b    -1e-12  20  long long…",
+        "c [0m              3  None",
+    ]
+
+
+def test_too_little_memory_is_said(monkeypatch, capsys):
+    def fail(*_args, **_options):
+        raise MemoryError
+
+    monkeypatch.setattr(pivotal.demo, "run_demo", fail)
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err.startswith("pivotal: there is not enough memory")

@@ -1,0 +1,103 @@
+"""`pivotal value`: what each row of a table is worth."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from pivotal.cli._options import (
+    add_columns,
+    add_file,
+    add_held_out,
+    add_output,
+    add_running,
+    add_table,
+    add_valuation,
+)
+
+if TYPE_CHECKING:
+    from pivotal.cli._parser import Parser
+
+_SHOWN: Final = 5  # rows from each end where nothing else was asked for
+
+_EXAMPLES: Final = """\
+examples:
+  pivotal value train.csv --label species -o values.csv
+  pivotal value train.csv --test test.csv --label species --semivalue shapley -o values.parquet
+  pivotal value houses.csv --split 0.2 --label price --utility regression --bottom 10
+  pivotal value 'parts/*.parquet' --label y --id key -o values.jsonl --report report.html
+  cat train.csv | pivotal value - --label species -o - --quiet | sort -t, -k2 -g
+"""
+
+
+def describe(parser: Parser) -> None:
+    """Add what the command takes."""
+    parser.usage = "pivotal value TABLE --label COLUMN [--test TABLE | --split SHARE] [-o FILE] [options]"
+    parser.description = (
+        "Say what each row of a table is worth to a nearest-neighbour model: how much it adds to the "
+        "predictions of the test rows, or of all other rows where there are none. Numbers are standardised, categories "
+        "one-hot encoded, text and images kept to be looked at; what was done to each column is printed."
+    )
+    parser.epilog = _EXAMPLES
+    add_table(parser)
+    add_columns(parser)
+    add_held_out(
+        parser,
+        "rows whose predictions count (default: the rows of the table value each other)",
+        "hold out this share of the table at random for the same purpose, such as 0.2",
+    )
+    add_valuation(parser)
+    add_output(parser, "id, value, rank and error bound of every row")
+    group = parser.add_argument_group("to look at")
+    group.add_argument("--top", type=int, metavar="N", help="print the N most valuable rows")
+    group.add_argument("--bottom", type=int, metavar="N", help="print the N least valuable rows")
+    add_file(group, "--report", metavar="FILE.html", help="write one page with charts and tables")
+    add_running(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Value the rows, and write and print what was asked for."""
+    from pivotal.cli._parser import UsageError
+    from pivotal.cli._screen import Screen
+    from pivotal.cli._work import extreme_rows, load, value_rows
+
+    screen = Screen(options)
+    for name in ("top", "bottom"):
+        n = getattr(options, name)
+        if n is not None and n < 1:
+            raise ValueError(f"--{name} must be a whole number of at least 1; got {n}.")
+    if options.report == "-":
+        raise UsageError("the report needs a file, for example --report report.html.")
+    data = load(options, screen, targets=(options.out, options.report), results=options.out)
+    values = value_rows(options, screen, data)
+    top, bottom = options.top, options.bottom
+    if options.out is None and options.report is None and top is None and bottom is None and not options.quiet:
+        top = bottom = _SHOWN
+    if top:
+        screen.show("Most valuable", extreme_rows(values, data.prepared, top, best=True))
+    if bottom:
+        screen.show("Least valuable", extreme_rows(values, data.prepared, bottom, best=False))
+    if options.out is not None:
+        from pivotal.tables import write_values
+
+        write_values(values, options.out, safe=options.safe_csv, form=options.format)
+    if options.report is not None:
+        from pivotal.report import write_report
+
+        ready = data.prepared
+        write_report(
+            values,
+            options.report,
+            X=ready.X,
+            y=ready.y,
+            X_test=ready.X_test,
+            y_test=ready.y_test,
+            owners=ready.owners,
+            text=ready.text,
+            images=ready.images,
+            title=f"Values of {data.table.name}",
+            random_state=options.seed,
+        )
+    screen.wrote(options.out)
+    screen.wrote(options.report)

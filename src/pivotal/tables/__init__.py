@@ -1,0 +1,30 @@
+"""Tables on disk: read, turned into features and labels, written back.
+
+A table keeps its cells as they were written, so that rows that are written out again look as they did. What a column is
+good for (a number, a category, a vector, something to look at) is decided here, and said.
+"""
+
+from __future__ import annotations
+
+from pivotal.tables.prepare import Prepared, prepare, split
+from pivotal.tables.read import FORMATS, read, read_many
+from pivotal.tables.roles import Roles, Treatment
+from pivotal.tables.table import Table
+from pivotal.tables.write import check_results_target, check_target, write_frame, write_table, write_values
+
+__all__ = [
+    "FORMATS",
+    "Prepared",
+    "Roles",
+    "Table",
+    "Treatment",
+    "check_results_target",
+    "check_target",
+    "prepare",
+    "read",
+    "read_many",
+    "split",
+    "write_frame",
+    "write_table",
+    "write_values",
+]

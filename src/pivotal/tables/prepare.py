@@ -1,0 +1,165 @@
+"""A table to features and labels, and a word on what was done to each column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.tables._features import build
+from pivotal.tables.columns import as_text, is_numeric
+from pivotal.tables.labels import read_labels
+from pivotal.tables.roles import Roles, Treatment, choose
+from pivotal.tables.table import Table
+
+__all__ = ["Prepared", "prepare", "split"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Features and labels of a table.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_train, n_features) and (n_train,)
+    X_test, y_test : arrays, optional
+        Those of the test table, transformed as the training table was.
+    ids : array of shape (n_train,)
+        Names of the rows; their numbers, counted from 0, by default.
+    owners : array of shape (n_train,), optional
+    text : list of str, optional
+        Something to read for each row.
+    images : list of Path, optional
+        Something to see for each row.
+    treatments : tuple of Treatment
+        One per column.
+    """
+
+    X: FloatArray
+    y: AnyArray
+    X_test: FloatArray | None
+    y_test: AnyArray | None
+    ids: AnyArray
+    owners: AnyArray | None = None
+    text: list[str] | None = None
+    images: list[Path] | None = None
+    treatments: tuple[Treatment, ...] = field(default=())
+
+
+def split(table: Table, label: str, share: float, seed: int) -> tuple[IndexArray, IndexArray]:
+    """Draw rows at random to be held out, every class in proportion where there are enough of each.
+
+    Returns
+    -------
+    kept, held_out : int arrays
+        Row numbers, ascending.
+    """
+    from sklearn.model_selection import train_test_split
+
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"--split must be a share between 0 and 1, such as 0.2; got {share}.")
+    rows = np.arange(len(table))
+    n_out = max(1, round(share * len(table)))
+    if n_out >= len(table):
+        raise ValueError(f"{table.name} has too few rows to hold out {share:.0%} of them; got {len(table)}.")
+    classes = pd.Series(as_text(table, table.check_column(label, "--label"), {""}), dtype=object).fillna("")
+    counts = classes.value_counts()
+    fair = counts.min() >= 2 and len(counts) <= min(n_out, len(table) - n_out)
+    kept, held_out = train_test_split(rows, test_size=n_out, random_state=seed, stratify=classes if fair else None)
+    return np.sort(kept), np.sort(held_out)
+
+
+def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool = False) -> Prepared:
+    """Turn tables into features and labels.
+
+    All that is learned (means, spreads, medians, categories) is learned from the training table alone.
+
+    Parameters
+    ----------
+    train : Table
+    test : Table, optional
+        Must have the columns that the training table's features come from, and the label.
+    roles : Roles
+    regression : bool, default=False
+        Whether the label is a number to be predicted.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist or cannot be what it should be; the message says what to do.
+    """
+    label = train.check_column(roles.label, "--label")
+    for option in ("id", "owner"):
+        name = getattr(roles, option)
+        if name is not None:
+            train.check_column(name, f"--{option}")
+    kinds, treatments = choose(train, roles)
+    used = [name for name, kind in kinds.items() if kind in ("number", "category", "vector", "matrix")]
+    if not used:
+        raise ValueError(
+            f"{train.name} has no column that can be used as a feature beside {label!r}; name some with --features."
+        )
+    if test is not None:
+        for name in (*used, label):
+            if name not in test.columns:
+                raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
+    X, X_test, done = build(train, test, {name: kinds[name] for name in used}, roles)
+    y, y_test = read_labels(train, test, label, regression)
+    done[label] = "predicted, a number" if regression else _count_classes(y)
+    return Prepared(
+        X,
+        y,
+        X_test,
+        y_test,
+        ids=train.row_numbers if roles.id is None else _names(train, roles.id, "--id"),
+        owners=None if roles.owner is None else _names(train, roles.owner, "--owner"),
+        text=_readable(train, [name for name, kind in kinds.items() if kind == "text"]),
+        images=_pictures(train, [name for name, kind in kinds.items() if kind == "image"]),
+        treatments=tuple(Treatment(name, kind, done.get(name, what)) for name, (kind, what) in treatments.items()),
+    )
+
+
+def _count_classes(y: AnyArray) -> str:
+    n_classes = len(pd.unique(y))
+    return "predicted, only one class" if n_classes == 1 else f"predicted, {n_classes} classes"
+
+
+def _names(table: Table, column: str, option: str) -> AnyArray:
+    text = as_text(table, column, {""})
+    missing = np.flatnonzero(pd.isna(text))
+    if missing.size:
+        raise ValueError(
+            f"column {column!r} of {table.name}, which {option} names, must not have gaps; {table.row(missing[0])}, "
+            "has one."
+        )
+    if table.written or not is_numeric(table, column):
+        return text
+    cells: AnyArray = table.column(column).to_numpy()
+    return cells
+
+
+def _readable(table: Table, columns: list[str]) -> list[str] | None:
+    if not columns:
+        return None
+    parts: list[Any] = [as_text(table, name, {""}) for name in columns]
+    if len(columns) == 1:
+        return ["" if cell is None else cell for cell in parts[0]]
+    return [
+        "; ".join(f"{name}: {cell}" for name, cell in zip(columns, cells, strict=True) if cell is not None)
+        for cells in zip(*parts, strict=True)
+    ]
+
+
+def _pictures(table: Table, columns: list[str]) -> list[Path] | None:
+    if not columns:
+        return None
+    folder = table.folder or Path()
+    return [folder / (cell or "") for cell in as_text(table, columns[0], {""})]

@@ -1,0 +1,143 @@
+"""Which column plays which part: as told, or by what it looks like."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, kind_of
+from pivotal.tables.table import Table
+
+__all__ = ["Roles", "Treatment", "choose"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column plays which part.
+
+    Parameters
+    ----------
+    label : str
+        What is to be predicted.
+    id, owner : str, optional
+        Names of the rows, and to whom they belong.
+    features : collection of str, optional
+        Columns to use, or patterns such as `pixel*`; all that can be used by default.
+    ignore : collection of str
+        Columns to leave out, or patterns.
+    categorical, text, image : collection of str
+        Columns to take for such, whatever they look like.
+    missing : {"impute", "reject"}
+        What to do about gaps: fill them with the median or the most frequent value, or say where they are.
+    scale : {"numbers", "all", "none"}
+        What to standardise: numbers, also vectors, or nothing.
+    gaps : collection of str
+        Texts that stand for a missing cell.
+    max_categories : int, default=50
+        Text with more different values than this is there to be looked at.
+    """
+
+    label: str
+    id: str | None = None
+    owner: str | None = None
+    features: Collection[str] | None = None
+    ignore: Collection[str] = ()
+    categorical: Collection[str] = ()
+    text: Collection[str] = ()
+    image: Collection[str] = ()
+    missing: Literal["impute", "reject"] = "impute"
+    scale: Literal["numbers", "all", "none"] = "numbers"
+    gaps: Collection[str] = GAPS
+    max_categories: int = 50
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What was done to one column: what it was taken for, and what became of it."""
+
+    column: str
+    kind: str
+    done: str
+
+
+def choose(train: Table, roles: Roles) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
+    """Decide what each column is, and say why those that are not used are not."""
+    wanted = None if roles.features is None else _matching(train, roles.features, "--features")
+    ignored = _matching(train, roles.ignore, "--ignore")
+    said: dict[str, Kind] = {}
+    named: tuple[tuple[Kind, Collection[str]], ...] = (
+        ("category", roles.categorical),
+        ("text", roles.text),
+        ("image", roles.image),
+    )
+    for kind, columns in named:
+        option = "--categorical" if kind == "category" else f"--{kind}"
+        said |= dict.fromkeys(_matching(train, columns, option), kind)
+    kinds: dict[str, Kind] = {}
+    treatments: dict[str, tuple[str, str]] = {}
+    for name in train.columns:
+        if name == roles.label:
+            treatments[name] = ("label", "predicted")
+        elif name in (roles.id, roles.owner):
+            treatments[name] = ("name", "names the rows" if name == roles.id else "names the owners")
+        elif name in ignored:
+            treatments[name] = ("ignored", "left out, as asked")
+        else:
+            kind = said.get(name) or kind_of(train, name, roles.gaps, roles.max_categories)
+            asked = wanted is not None and name in wanted
+            if wanted is not None and not asked and kind not in ("text", "image"):
+                treatments[name] = (kind, "left out, not among the features")
+                continue
+            kinds[name] = _settle(train, name, kind, asked, roles)
+            treatments[name] = (kinds[name], _WHY.get(kinds[name], ""))
+    return kinds, treatments
+
+
+_WHY: Final = {
+    "text": "kept to be looked at",
+    "image": "kept to be looked at",
+    "date": "left out: make a number of it if it matters",
+    "rows": "left out: it numbers the rows",
+    "empty": "left out: it has no content",
+    "other": "left out: neither numbers nor text",
+}
+
+
+def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles) -> Kind:
+    """Turn down what cannot be used, and use what was asked for."""
+    if kind == "mixed":
+        text = as_text(train, name, roles.gaps)
+        wrong = as_numbers(train, name, roles.gaps).wrong
+        raise ValueError(
+            f"column {name!r} of {train.name} must be all numbers or all text; {len(wrong)} of {len(train)} cells are "
+            f"no numbers, such as {text[wrong[0]]!r} in {train.row(wrong[0])}. Mend them, say --na for texts that "
+            f"mean a gap, or --categorical or --ignore with the column's name."
+        )
+    if asked and kind == "rows":
+        return "number"
+    if asked and kind in ("text", "date", "empty", "other", "image"):
+        hint = f"; one-hot encode it with --categorical {name}" if kind == "text" else ""
+        raise ValueError(f"column {name!r} of {train.name} cannot be a feature: it is {_SAID[kind]}{hint}.")
+    return kind
+
+
+_SAID: Final = {
+    "text": "text with too many different values",
+    "date": "a date, which must be made a number first",
+    "empty": "without content",
+    "other": "neither numbers nor text",
+    "image": "a path of images, whose features must be computed first",
+}
+
+
+def _matching(table: Table, patterns: Collection[str], option: str) -> list[str]:
+    found: list[str] = []
+    for pattern in patterns:
+        if pattern in table.columns:
+            found.append(pattern)
+            continue
+        matched = fnmatch.filter(table.columns, pattern) if any(sign in pattern for sign in "*?[") else []
+        found += matched or [table.check_column(pattern, option)]
+    return found

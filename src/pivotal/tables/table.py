@@ -1,0 +1,162 @@
+"""Rows as they were read."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, SupportsIndex
+
+import numpy as np
+import pyarrow as pa
+
+from pivotal._types import AnyArray, IndexArray
+
+MATRIX: Final = b"pivotal.shape"  # metadata of a column that is an array of more than one dimension
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of one or more files.
+
+    Parameters
+    ----------
+    cells : pyarrow Table
+        Text as it was written for CSV and TSV; for other formats, the types of the file.
+    name : str
+        What messages call it.
+    format : str
+        A key of `pivotal.tables.FORMATS`.
+    delimiter : str, default=","
+        What stood between the cells of a CSV file.
+    lines : pyarrow array of str, optional
+        The rows of a JSON file as they were written.
+    folder : Path, optional
+        Where the file is; paths of images are relative to it.
+    numbers : int array of shape (n_rows,), optional
+        The numbers that the rows had in their file, where these are some of them.
+    """
+
+    cells: pa.Table
+    name: str
+    format: str
+    delimiter: str = ","
+    lines: pa.Array | None = None
+    folder: Path | None = None
+    numbers: IndexArray | None = None
+
+    def __len__(self) -> int:
+        return int(self.cells.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in their order."""
+        return list(self.cells.column_names)
+
+    @property
+    def row_numbers(self) -> IndexArray:
+        """Numbers of the rows in their file, counted from 0."""
+        return np.arange(len(self)) if self.numbers is None else self.numbers
+
+    def row(self, place: SupportsIndex) -> str:
+        """Say where a row is."""
+        return f"row {self.row_numbers[place]}, counted from 0"
+
+    @property
+    def written(self) -> bool:
+        """Whether the cells are text whose types have yet to be found."""
+        return self.format in ("csv", "tsv")
+
+    def check_column(self, name: str, option: str) -> str:
+        """Return the name of a column that exists.
+
+        Raises
+        ------
+        ValueError
+            If there is none; the message has the name that was probably meant.
+        """
+        if name in self.columns:
+            return name
+        folded = {column.casefold(): column for column in self.columns}
+        close = difflib.get_close_matches(name.casefold(), folded, n=1)
+        hint = f"did you mean {folded[close[0]]!r}?" if close else f"its columns are {_few(self.columns)}."
+        raise ValueError(f"{self.name} has no column {name!r}, which {option} names; {hint}")
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return the cells of one column."""
+        return self.cells.column(name)
+
+    def matrix_shape(self, name: str) -> tuple[int, ...] | None:
+        """Return the shape of one row of a column that is a block of an array, None for other columns."""
+        about = self.cells.schema.field(name).metadata or {}
+        return tuple(json.loads(about[MATRIX])) if MATRIX in about else None
+
+    def take(self, rows: Sequence[int] | IndexArray) -> Table:
+        """Return some of the rows, in the order given."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        indices = pa.array(chosen)
+        lines = None if self.lines is None else self.lines.take(indices)
+        return replace(self, cells=self.cells.take(indices), lines=lines, numbers=self.row_numbers[chosen])
+
+    def replaced(self, name: str, rows: IndexArray, contents: Sequence[Any]) -> Table:
+        """Return a copy with some cells of one column changed.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        rows : int array
+            Which rows.
+        contents : sequence
+            What they get, in the type of the column's cells.
+        """
+        old = self.column(name)
+        cells = old.to_pylist()
+        lines = None if self.lines is None else self.lines.to_pylist()
+        for row, content in zip(rows.tolist(), contents, strict=True):
+            cells[row] = content
+            if lines is not None:
+                lines[row] = json.dumps({**json.loads(lines[row]), name: content}, ensure_ascii=False)
+        place = self.columns.index(name)
+        field = self.cells.schema.field(name)
+        changed = self.cells.set_column(place, field, pa.array(cells, type=old.type))
+        return replace(self, cells=changed, lines=None if lines is None else pa.array(lines, pa.large_string()))
+
+
+def from_arrays(arrays: dict[str, AnyArray], name: str, format: str, folder: Path) -> Table:  # noqa: A002
+    """Make a table of NumPy arrays with a row per point; those of several dimensions become columns of vectors."""
+    columns, fields = [], []
+    for key, array in arrays.items():
+        if array.ndim == 1:
+            column = pa.array(array.tolist() if array.dtype.kind in "US" else array)
+            fields.append(pa.field(key, column.type))
+        else:
+            flat = np.ascontiguousarray(array).reshape(-1)
+            width = int(np.prod(array.shape[1:]))
+            column = pa.FixedSizeListArray.from_arrays(pa.array(flat), width)
+            fields.append(pa.field(key, column.type, metadata={MATRIX: json.dumps(array.shape[1:])}))
+        columns.append(column)
+    return Table(pa.Table.from_arrays(columns, schema=pa.schema(fields)), name, format, folder=folder)
+
+
+def to_arrays(table: Table) -> dict[str, AnyArray]:
+    """Undo `from_arrays`."""
+    arrays: dict[str, AnyArray] = {}
+    for name in table.columns:
+        shape = table.matrix_shape(name)
+        column = table.column(name).combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], type=column.type)
+        if shape is not None:
+            arrays[name] = column.flatten().to_numpy(zero_copy_only=False).reshape(len(table), *shape)
+        elif pa.types.is_string(column.type):
+            arrays[name] = np.array(column.to_pylist(), dtype=str)
+        else:
+            arrays[name] = column.to_numpy(zero_copy_only=False)
+    return arrays
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")

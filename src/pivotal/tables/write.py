@@ -1,0 +1,218 @@
+"""Tables to files that are whole or not there: rows as they were read, values, and small tables of results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+
+from pivotal.results import Values
+from pivotal.tables._whole import check_target, is_stream, whole
+from pivotal.tables.read import format_of, is_pair
+from pivotal.tables.table import Table, to_arrays
+
+__all__ = ["check_results_target", "check_target", "write_frame", "write_table", "write_values"]
+
+_CHUNK: Final = 10_000  # rows turned into Python objects at a time
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
+_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+
+
+def write_table(table: Table, path: str, *, safe: bool = False, form: str | None = None) -> None:
+    """Write the rows of a table with all their columns, as they were read.
+
+    Parameters
+    ----------
+    table : Table
+    path : str
+        Its suffix says how to write; `-` is standard output.
+    safe : bool, default=False
+        Whether cells that a spreadsheet would take for formulas get a quote in front. CSV and TSV only.
+    form : str, optional
+        The format for standard output; that of the table by default.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; nothing is left behind.
+    """
+    kind = (form or table.format) if is_stream(path) else format_of(path)
+    if kind in ("npz", "npy"):
+        _write_arrays(table, path, kind)
+        return
+    delimiter = table.delimiter if kind == table.format and table.written else _DELIMITERS.get(kind, ",")
+    with whole(path) as stream:
+        _encode(table.cells, stream, kind, delimiter, safe, table.lines)
+
+
+def _write_arrays(table: Table, path: str, kind: str) -> None:
+    if table.format not in ("npz", "npy") or is_stream(path):
+        raise ValueError(f"rows of {table.name} cannot be written as NumPy arrays to {path}; use .csv or .parquet.")
+    arrays = to_arrays(table)
+    if kind == "npz":
+        with whole(path) as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
+        return
+    if not is_pair(path) or list(arrays) != ["X", "y"]:
+        raise ValueError(f"two arrays need two files; got {path}. Write them as X.npy,y.npy, or to one .npz file.")
+    for part, name in zip(path.split(","), arrays, strict=True):
+        with whole(part) as stream:
+            np.save(stream, arrays[name], allow_pickle=False)
+
+
+def write_frame(frame: pd.DataFrame, path: str, *, safe: bool = False, form: str | None = None) -> None:
+    """Write a table of results.
+
+    Parameters
+    ----------
+    frame : pandas DataFrame
+        Its index is not written.
+    path, safe, form
+        As in `write_table`; standard output gets CSV by default.
+    """
+    kind = (form or "csv") if is_stream(path) else format_of(path)
+    _refuse_arrays(kind, path)
+    with whole(path) as stream:
+        _encode(pa.Table.from_pandas(frame, preserve_index=False), stream, kind, _DELIMITERS.get(kind, ","), safe)
+
+
+def write_values(values: Values, path: str, *, safe: bool = False, form: str | None = None) -> None:
+    """Write the value of every point with its id, rank, error bound and, for sampled values, standard error.
+
+    A Parquet file can be opened with `Values.load` as well.
+
+    Parameters
+    ----------
+    values : Values
+    path, safe, form
+        As in `write_frame`.
+    """
+    kind = (form or "csv") if is_stream(path) else format_of(path)
+    _refuse_arrays(kind, path)
+    frame = values.to_frame()
+    if values.error_bound is not None:
+        frame.insert(3, "error_bound", values.error_bound)
+    if kind != "parquet":
+        write_frame(frame, path, safe=safe, form=form)
+        return
+    cells = _saved(values, path)
+    for place, name in enumerate(frame.columns):
+        if name not in cells.column_names:
+            cells = cells.add_column(place, name, pa.array(frame[name]))
+    with whole(path) as stream:
+        _encode(cells, stream, kind, ",", safe)
+
+
+def _saved(values: Values, path: str) -> pa.Table:
+    """Return what `Values.save` writes, by way of a file beside the one that is wanted."""
+    beside = None if is_stream(path) else Path(path).resolve().parent
+    with tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=beside) as folder:
+        file = Path(folder) / "values.parquet"
+        try:
+            values.save(file)
+        except OSError as error:
+            cause = error.__cause__
+            reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
+            raise OSError(f"cannot write {path}: {reason}; nothing was changed on disk.") from error
+        return pq.read_table(file, partitioning=None)
+
+
+def check_results_target(path: str) -> None:
+    """Turn down a file that cannot hold a table of results, whatever can be written there."""
+    if not is_stream(path):
+        _refuse_arrays(format_of(path), path)
+
+
+def _refuse_arrays(kind: str, path: str) -> None:
+    if kind in ("npz", "npy"):
+        raise ValueError(f"results cannot be written to {path}; use .csv, .parquet, .feather, .json or .jsonl.")
+
+
+def _encode(
+    cells: pa.Table, stream: IO[bytes], kind: str, delimiter: str, safe: bool, lines: pa.Array | None = None
+) -> None:
+    if kind == "parquet":
+        pq.write_table(cells, stream, compression="zstd", write_page_checksum=True)
+    elif kind == "feather":
+        pyarrow.feather.write_feather(cells, stream)
+    elif kind in ("csv", "tsv"):
+        _encode_csv(cells, stream, delimiter, safe)
+    else:
+        objects = _objects(cells) if lines is None else (line.as_py() for line in lines)
+        _encode_json(objects, stream, array=kind == "json")
+
+
+def _encode_csv(cells: pa.Table, stream: IO[bytes], delimiter: str, safe: bool) -> None:
+    lines = _Lines(stream)
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
+    guard = _guard if safe else (lambda cell: cell)
+    writer.writerow([guard(name) for name in cells.column_names])
+    for rows in _chunks(cells):
+        writer.writerows([guard(_plain(cell)) for cell in row] for row in rows)
+
+
+class _Lines:
+    """Ends lines with a line feed alone; the writer, told of both signs, puts cells with either in quotes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        self._stream.write(line.removesuffix("\r\n").encode() + b"\n")
+
+
+def _encode_json(objects: Iterable[str], stream: IO[bytes], *, array: bool) -> None:
+    before, between, after = (b"[\n", b",\n", b"\n]\n") if array else (b"", b"\n", b"\n")
+    stream.write(before)
+    for place, line in enumerate(objects):
+        stream.write((between if place else b"") + line.encode())
+    stream.write(after)
+
+
+def _chunks(cells: pa.Table) -> Iterator[Iterable[Sequence[Any]]]:
+    for start in range(0, cells.num_rows, _CHUNK):
+        part = cells.slice(start, _CHUNK)
+        yield zip(*(column.to_pylist() for column in part.columns), strict=True)
+
+
+def _objects(cells: pa.Table) -> Iterator[str]:
+    for rows in _chunks(cells):
+        for row in rows:
+            content = {name: _finite(cell) for name, cell in zip(cells.column_names, row, strict=True)}
+            yield json.dumps(content, ensure_ascii=False, allow_nan=False, default=_as_json)
+
+
+def _as_json(cell: Any) -> Any:
+    """Return money as a number, and dates as text."""
+    return float(cell) if isinstance(cell, Decimal) else str(cell)
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as CSV can hold it: lists and objects as JSON."""
+    return json.dumps(cell) if isinstance(cell, list | dict) else cell
+
+
+def _finite(cell: Any) -> Any:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _guard(cell: Any) -> Any:
+    """Put a quote before text that a spreadsheet would run; numbers are left alone."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return "'" + cell
+    return cell

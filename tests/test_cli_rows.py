@@ -1,0 +1,303 @@
+"""`select`, `remove`, `pay` and `clean`: rows of a table that come out as they went in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+import pivotal
+from pivotal.applications import payouts
+from pivotal.cleaning import find_label_errors
+from pivotal.cli import main
+from pivotal.cli.select import choose
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    label = np.repeat([0, 1], 30)
+    X = (rng.normal(size=(60, 2)) + 4 * label[:, np.newaxis]).round(3)
+    wrong = label.copy()
+    wrong[[4, 17, 44]] ^= 1
+    return pd.DataFrame(
+        {
+            "key": [f"{row:03d}" for row in range(60)],
+            "x": X[:, 0],
+            "y": X[:, 1],
+            "owner": np.array(["ann", "bob", "eve"])[np.arange(60) % 3],
+            "animal": np.array(["cat", "dog"])[wrong],
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path, frame):
+    """A file with its own delimiter, numbers written in their own way, and cells in quotes."""
+    path = tmp_path / "train.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=";", lineterminator="\n")
+        writer.writerow([*frame.columns, "note"])
+        for row in frame.itertuples(index=False):
+            writer.writerow([row.key, f"{row.x:+.5f}", f"{row.y:e}", row.owner, row.animal, f'no. "{row.key}"; free'])
+    return str(path)
+
+
+@pytest.fixture
+def features(frame):
+    # As the file has them: to five decimals they are what they were.
+    return StandardScaler().fit_transform(frame[["x", "y"]].to_numpy())
+
+
+COMMON = ["--label", "animal", "--features", "x,y", "--text", "note", "--id", "key"]
+
+
+def lines(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_select_keeps_the_most_valuable_rows(tmp_path, frame, table, features, capsys):
+    out = tmp_path / "best.csv"
+    assert main(["select", table, "-n", "10", *COMMON, "-o", str(out)]) == 0
+    best = sorted(pivotal.value(features, frame["animal"]).rank()[:10])
+    whole = lines(tmp_path / "train.csv")
+    assert lines(out) == [whole[0], *(whole[1 + row] for row in best)]
+    assert capsys.readouterr().out.endswith(f"Written: {out} (10 of 60 rows)\n")
+
+
+def test_select_from_a_warm_start(tmp_path, frame, table, features):
+    out = tmp_path / "best.csv"
+    assert main(["select", table, "-n", "10", "--warm-start", "4", "--seed", "5", *COMMON, "-o", str(out)]) == 0
+    warm = np.random.default_rng(5).permutation(60)[:4]
+    best = [row for row in pivotal.value(features, frame["animal"]).rank() if row not in warm][:6]
+    whole = lines(tmp_path / "train.csv")
+    assert lines(out)[1:] == [whole[1 + row] for row in sorted([*warm, *best])]
+
+
+def test_select_by_class(tmp_path, frame, table, features):
+    out = tmp_path / "best.csv"
+    assert main(["select", table, "-n", "11", "--by-class", *COMMON, "-o", str(out), "--quiet"]) == 0
+    ranked = pivotal.value(features, frame["animal"]).rank()
+    labels = frame["animal"].to_numpy()
+    counts = {animal: round(11 * np.mean(labels == animal)) for animal in ("cat", "dog")}
+    best = [row for animal in ("cat", "dog") for row in ranked[labels[ranked] == animal][: counts[animal]]]
+    whole = lines(tmp_path / "train.csv")
+    assert lines(out)[1:] == [whole[1 + row] for row in sorted(best)]
+
+
+@pytest.mark.parametrize(("n", "n_warm"), [(1, 0), (5, 0), (7, 3), (10, 10), (10, 4)])
+def test_every_class_gets_its_share(n, n_warm):
+    values = pivotal.Values(np.arange(10.0), n_queries=1, full_utility=1.0, empty_utility=0.0)
+    classes = np.array(list("aaaaaabbbc"), dtype=object)
+    warm, added = choose(values, n, n_warm, 0, classes)
+    assert len(warm) == n_warm
+    assert len({*warm.tolist(), *added.tolist()}) == n
+    left = np.setdiff1d(np.arange(10), warm)
+    for name in "abc":
+        fair = (n - n_warm) * np.sum(classes[left] == name) / max(1, len(left))
+        assert abs(np.sum(classes[added] == name) - fair) < 1
+        best = [row for row in left[::-1] if classes[row] == name]
+        assert [row for row in added if classes[row] == name] == best[: np.sum(classes[added] == name)]
+
+
+def test_remove_drops_the_least_valuable_rows(tmp_path, frame, table, features):
+    out = tmp_path / "kept.csv"
+    assert main(["remove", table, "--share", "0.1", *COMMON, "--utility", "soft", "-o", str(out), "--quiet"]) == 0
+    gone = pivotal.value(features, frame["animal"], utility="soft").rank()[::-1][:6]
+    whole = lines(tmp_path / "train.csv")
+    assert lines(out) == [whole[0], *(whole[1 + row] for row in range(60) if row not in gone)]
+    assert {4, 17, 44} <= set(gone)
+
+
+@pytest.mark.parametrize("command", ["remove", "select"])
+def test_held_out_rows_judge_and_take_no_part(tmp_path, frame, table, features, capsys, command):
+    test = tmp_path / "test.csv"
+    frame.iloc[::4].assign(x=lambda rows: rows["x"] + 0.3).to_csv(test, index=False)
+    apart, with_test = tmp_path / "apart.csv", tmp_path / "with.csv"
+    arguments = [command, table, "-n", "7", *COMMON[:4], "-k", "3", "--utility", "soft"]
+    assert main([*arguments, "-o", str(apart)]) == 0
+    capsys.readouterr()
+    assert main([*arguments, "--test", str(test), "-o", str(with_test)]) == 0
+    assert apart.read_bytes() == with_test.read_bytes()
+    said = capsys.readouterr().out
+    assert "Accuracy of 3 nearest neighbours on 15 test rows: with all 60 rows " in said
+    found = re.search(r"with all 60 rows ([\d.]+), with.* ([\d.]+), with.* at random ([\d.]+)\.\n", said)
+    assert found is not None
+    scaler = StandardScaler().fit(frame[["x", "y"]].to_numpy())
+    queries = pd.read_csv(test)
+    ranked = pivotal.value(features, frame["animal"], k=3, utility="soft").rank()
+    kept = ranked[:-7] if command == "remove" else ranked[:7]
+    for rows, score in ((np.arange(60), found[1]), (kept, found[2])):
+        model = KNeighborsClassifier(3).fit(features[rows], frame["animal"].to_numpy()[rows])
+        expected = model.score(scaler.transform(queries[["x", "y"]].to_numpy()), queries["animal"])
+        assert float(score) == pytest.approx(expected, abs=5e-5)
+
+
+def test_rows_held_out_by_a_split(tmp_path, table, capsys):
+    kept, best = tmp_path / "kept.csv", tmp_path / "best.csv"
+    assert main(["remove", table, "-n", "5", "--split", "0.25", *COMMON, "-o", str(kept)]) == 0
+    assert len(lines(kept)) == 1 + 55  # those held out have no value and stay
+    assert main(["select", table, "-n", "5", "--split", "0.25", *COMMON, "-o", str(best)]) == 0
+    assert len(lines(best)) == 1 + 5
+    assert capsys.readouterr().out.count("on 15 test rows: with all 45 rows") == 2
+
+
+def test_numbers_are_judged_by_r2(tmp_path, frame, capsys):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["remove", str(tmp_path / "t.csv"), "-n", "5", "--label", "x", "--utility", "regression"]
+    assert main([*arguments, "--split", "0.25", "--ignore", "key", "-o", str(tmp_path / "kept.csv")]) == 0
+    assert re.search(r"R² of 5 nearest neighbours on 15 test rows: ", capsys.readouterr().out)
+
+
+def test_every_format_comes_out_as_it_went_in(tmp_path, frame):
+    records = [json.dumps(row) for row in frame.to_dict("records")]
+    (tmp_path / "t.jsonl").write_text("\n".join(records), encoding="utf-8")
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", X=frame[["x", "y"]].to_numpy(), y=frame["animal"].to_numpy(dtype=str))
+    kept = {}
+    for kind in ("jsonl", "parquet", "npz"):
+        label = [] if kind == "npz" else ["--label", "animal", "--features", "x,y"]
+        out = tmp_path / f"out.{kind}"
+        assert main(["remove", str(tmp_path / f"t.{kind}"), "-n", "20", *label, "-o", str(out), "--quiet"]) == 0
+        kept[kind] = out
+    left = [records.index(line) for line in lines(kept["jsonl"])]
+    assert len(left) == 40
+    assert pd.read_parquet(kept["parquet"]).equals(frame.iloc[left].reset_index(drop=True))
+    with np.load(kept["npz"]) as arrays:
+        assert np.array_equal(arrays["X"], frame[["x", "y"]].to_numpy()[left])
+        assert arrays["y"].tolist() == frame["animal"].iloc[left].tolist()
+
+
+def test_a_budget_is_shared(tmp_path, frame, table, features, capsys):
+    out = tmp_path / "pay.csv"
+    arguments = ["pay", table, "--owner", "owner", "--budget", "1000", *COMMON]
+    assert main([*arguments, "--decimals", "2", "-o", str(out)]) == 0
+    values = pivotal.value(features, frame["animal"], semivalue="shapley")
+    expected = payouts(values, frame["owner"].to_numpy(), budget=1000, decimals=2)
+    written = pd.read_csv(out, dtype=str)
+    assert written["owner"].tolist() == expected.index.tolist()
+    assert written["payout"].tolist() == [str(payout) for payout in expected["payout"]]
+    assert sum(round(100 * float(payout)) for payout in written["payout"]) == 100_000
+    assert main([*arguments, "--non-negative", "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines()[-4].startswith("owner")
+
+
+def test_a_budget_in_json(tmp_path, table):
+    out = tmp_path / "pay.json"
+    assert main(["pay", table, "--owner", "owner", "--decimals", "2", *COMMON, "-o", str(out), "--quiet"]) == 0
+    assert sum(round(100 * row["payout"]) for row in json.loads(out.read_text(encoding="utf-8"))) == 100
+
+
+def test_nothing_to_share(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,who,y\n0,ann,0\n1,bob,1\n2,ann,0\n3,bob,1\n", encoding="utf-8")
+    arguments = ["pay", str(tmp_path / "t.csv"), "--owner", "who", "--label", "y", "-k", "1", "--utility", "soft"]
+    assert main(arguments) == 2
+    assert "payouts need values that add up to more than 0" in capsys.readouterr().err
+
+
+def test_clean_lists_the_wrong_labels(tmp_path, frame, table, features, capsys):
+    out = tmp_path / "suspects.csv"
+    before = (tmp_path / "train.csv").read_bytes()
+    assert main(["clean", table, *COMMON, "--trees", "0", "-k", "5", "-o", str(out)]) == 0
+    found = find_label_errors(features, frame["animal"], n_trees=0, k=5, ids=frame["key"].to_numpy())
+    written = pd.read_csv(out, dtype={"id": str})
+    assert written["id"].tolist() == frame["key"].to_numpy()[found.suspects].tolist()
+    assert {"017", "044"} <= set(written["id"])
+    assert written["suggested"].tolist() == found.suggested[found.suspects].tolist()
+    assert written["why"].tolist() == [found.explain(row) for row in found.suspects]
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{len(written)} of 60 labels are probably wrong.\n")
+    assert "044  cat    dog" in printed
+    assert (tmp_path / "train.csv").read_bytes() == before
+
+
+def test_clean_writes_corrected_copies(tmp_path, table):
+    fixed, kept = tmp_path / "fixed.csv", tmp_path / "kept.csv"
+    arguments = ["clean", table, *COMMON, "--trees", "0", "-n", "3", "--quiet"]
+    assert main([*arguments, "--fix", str(fixed), "--drop", str(kept)]) == 0
+    whole = lines(tmp_path / "train.csv")
+    changed = {
+        row: (old, new) for row, (old, new) in enumerate(zip(whole[1:], lines(fixed)[1:], strict=True)) if old != new
+    }
+    assert sorted(changed) == [4, 17, 44]
+    for old, new in changed.values():
+        pair = ("cat", "dog") if ";dog;" in new else ("dog", "cat")
+        assert new == old.replace(f";{pair[0]};", f";{pair[1]};")
+    assert lines(kept) == [line for row, line in enumerate(whole, start=-1) if row not in changed]
+
+
+def test_clean_writes_labels_as_the_table_does(tmp_path, frame):
+    codes = frame.assign(animal=np.where(frame["animal"] == "cat", "01", "02"))
+    codes.drop(columns="owner").to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "fixed.csv"
+    arguments = ["clean", str(tmp_path / "t.csv"), "--label", "animal", "--id", "key", "--trees", "0", "-n", "3"]
+    assert main([*arguments, "--quiet", "--fix", str(out)]) == 0
+    assert set(pd.read_csv(out, dtype=str)["animal"]) == {"01", "02"}
+
+
+def test_clean_can_be_asked_by_scripts(tmp_path, table, capsys):
+    arguments = ["clean", table, *COMMON, "--trees", "0", "--quiet", "--check"]
+    assert main(arguments) == 1
+    assert capsys.readouterr() == ("", "")
+    assert main([*arguments, "--odds", "1e9", "--drop", str(tmp_path / "kept.csv")]) == 0
+
+
+def test_clean_on_stdout(table, capsys):
+    assert main(["clean", table, *COMMON, "--trees", "0", "--fix", "-"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == "key;x;y;owner;animal;note"
+    assert len(captured.out.splitlines()) == 61
+    assert "labels are probably wrong" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["select"], "say where to write the rows with -o"),
+        (["select", "-o", "OUT"], "say how many rows to keep, for example -n 1000"),
+        (["select", "-o", "OUT", "-n", "0"], "-n must be between 1 and the 60 rows there are to select from; got 0"),
+        (["select", "-o", "OUT", "-n", "61"], "-n must be between 1 and the 60 rows"),
+        (["select", "-o", "OUT", "-n", "5", "--warm-start", "6"], "--warm-start must be between 0 and the 5 of -n"),
+        (
+            ["select", "-o", "OUT", "-n", "5", "--by-class", "--utility", "regression", "--label", "x"],
+            "--by-class needs",
+        ),
+        (["select", "-o", "TABLE", "-n", "5"], "is read from and must not be written over"),
+        (["remove", "-n", "3"], "say where to write the rows with -o"),
+        (["remove", "-o", "OUT"], "say how many rows to remove, for example --share 0.1 or -n 50"),
+        (["remove", "-o", "OUT", "-n", "60"], "the rows to remove must be between 1 and 59, one less than there are"),
+        (["remove", "-o", "OUT", "--share", "1.5"], "--share must be between 0 and 1, such as 0.1; got 1.5"),
+        (["remove", "-o", "OUT", "--share", "0.001"], "the rows to remove must be between 1 and 59"),
+        (["remove", "-o", "OUT", "-n", "3", "--share", "0.1"], "not allowed with argument"),
+        (["remove", "-o", "TABLE", "-n", "3"], "is read from and must not be written over"),
+        (["remove", "-o", "out.npz", "-n", "3"], "cannot be written as NumPy arrays"),
+        (["pay"], "say which column names the owners with --owner"),
+        (["pay", "--owner", "owne"], "did you mean 'owner'?"),
+        (["pay", "--owner", "owner", "--budget", "-1"], "budget must be"),
+        (["pay", "--owner", "owner", "-o", "x.npz"], "results cannot be written to x.npz"),
+        (["clean", "--top", "-1"], "--top must be a whole number of at least 0; got -1"),
+        (["clean", "--share", "2"], "share must"),
+        (["clean", "--fix", "TABLE"], "is read from and must not be written over"),
+        (["clean", "--drop", "TABLE"], "is read from and must not be written over"),
+        (["clean", "--fix", "-", "--drop", "-"], "only one output can go to standard output"),
+    ],
+)
+def test_what_cannot_be_done(tmp_path, monkeypatch, table, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    before = (tmp_path / "train.csv").read_bytes()
+    places = {"OUT": str(tmp_path / "out.csv"), "TABLE": table}
+    command, *options = (places.get(word, word) for word in arguments)
+    assert main([command, table, *COMMON, "--quiet", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("pivotal: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+    assert list(tmp_path.iterdir()) == [tmp_path / "train.csv"]
+    assert (tmp_path / "train.csv").read_bytes() == before
