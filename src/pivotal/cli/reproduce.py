@@ -59,6 +59,7 @@ def describe(parser: Parser) -> None:
     add_folder(parser, "--out", default="reproduction", help="where to write (default: %(default)s)")
     add_folder(parser, "--data-home", help="folder with data files (default: the environment variable PIVOTAL_DATA)")
     parser.add_argument("--offline", action="store_true", help="never ask OpenML for data that is not in the folder")
+    parser.add_argument("--pages-only", action="store_true", help="write up what was measured so far, measure nothing")
     parser.add_argument(
         "--jobs",
         type=int,
@@ -85,6 +86,7 @@ def run(options: argparse.Namespace) -> None:
         budget=options.budget,
         data_home=options.data_home,
         download=not options.offline,
+        measure=not options.pages_only,
         n_jobs=options.jobs,
         progress=not options.quiet and sys.stderr.isatty(),
         echo=(lambda _: None) if options.quiet else print,

@@ -1,0 +1,114 @@
+"""Climbing a ladder of sizes within a time budget, in a process that can be stopped."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+__all__ = ["Step", "climb"]
+
+_ENOUGH: Final = 0.2  # seconds of repetitions after which a time is believed
+_MOST_ROUNDS: Final = 5
+_GRACE: Final = 10.0  # seconds that a stopped process has to leave by itself
+
+Step = Callable[[int], Callable[[], object]]
+"""From a size to what is timed; what it does beforehand is not."""
+
+
+def climb(
+    make: Callable[..., Step], arguments: tuple[Any, ...], sizes: Sequence[int], budget: float, *, apart: bool = True
+) -> dict[int, float]:
+    """Time one algorithm on larger and larger data until it takes longer than the budget.
+
+    Parameters
+    ----------
+    make : callable
+        A function of a module; called with `arguments`, it returns the step.
+    arguments : tuple
+    sizes : sequence of int
+        Ascending.
+    budget : float
+        Seconds that one size may take. No larger size is tried after one that takes longer.
+    apart : bool, default=True
+        Whether to run in a process of its own, which is stopped when the time is up.
+
+    Returns
+    -------
+    seconds : dict of int to float
+        The fastest of up to five repetitions, for the sizes that were done in time.
+    """
+    if not apart:
+        return _climb_here(make(*arguments), sizes, budget)
+    done: dict[int, float] = {}
+    context = multiprocessing.get_context("spawn")
+    mine, theirs = context.Pipe()
+    process = context.Process(target=_climb_apart, args=(theirs, make, arguments, tuple(sizes), budget), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        for size in sizes:
+            mine.recv()  # the data is ready, and the clock runs
+            if not mine.poll(budget):
+                break
+            fastest = mine.recv()
+            if fastest > budget:
+                break
+            done[size] = fastest
+    except EOFError as error:
+        process.join(_GRACE)
+        raise RuntimeError(f"a timed process ended without an answer, exit code {process.exitcode}.") from error
+    finally:
+        _stop(process, politely=len(done) == len(sizes))
+        mine.close()
+    return done
+
+
+def _stop(process: multiprocessing.process.BaseProcess, *, politely: bool) -> None:
+    """End a process; who is asked to leave returns what it borrowed from the system."""
+    if not politely:
+        process.terminate()
+    process.join(_GRACE)
+    if process.is_alive():
+        process.kill()
+        process.join()
+
+
+def _climb_here(step: Step, sizes: Sequence[int], budget: float) -> dict[int, float]:
+    done = {}
+    step(sizes[0])()  # imports and compiles
+    for size in sizes:
+        fastest = _fastest(step(size), budget)
+        if fastest > budget:
+            break
+        done[size] = fastest
+    return done
+
+
+def _climb_apart(
+    pipe: Connection, make: Callable[..., Step], arguments: tuple[Any, ...], sizes: tuple[int, ...], budget: float
+) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    step = make(*arguments)
+    step(sizes[0])()  # imports and compiles
+    for size in sizes:
+        job = step(size)
+        pipe.send("ready")
+        pipe.send(_fastest(job, budget))
+
+
+def _fastest(job: Callable[[], object], budget: float) -> float:
+    """Return the shortest of some runs; a long one is believed at once."""
+    fastest, total = float("inf"), 0.0
+    for _ in range(_MOST_ROUNDS):
+        start = time.perf_counter()
+        job()
+        taken = time.perf_counter() - start
+        fastest, total = min(fastest, taken), total + taken
+        if total > min(_ENOUGH, budget):
+            break
+    return fastest
