@@ -145,7 +145,7 @@ def test_the_test_command_stands_where_it_is_looked_for() -> None:
     found = re.search(r"<!-- test command -->\n```sh\n([^\n]+)\n```\n", read(ROOT / "README.md"))
     assert found is not None
     assert shlex.split(found[1])[:3] == ["python3", "-m", "venv"]
-    assert found[1].endswith("-m pytest")
+    assert found[1].endswith("-m pytest -n auto")
 
 
 def test_the_benchmark_table_has_its_place() -> None:

@@ -171,6 +171,15 @@ def test_a_report_on_nothing_but_values_says_what_else_there_could_be(tmp_path: 
     assert page["groups"] == []
 
 
+def test_values_write_their_own_report(tmp_path: Path) -> None:
+    values = some_values()
+    page = values.report(tmp_path / "own.html", title="Ours")
+    assert page == tmp_path / "own.html"
+    assert page.read_bytes() == write_report(values, tmp_path / "same.html", title="Ours").read_bytes()
+    with pytest.raises(TypeError, match="colour"):
+        values.report(tmp_path / "own.html", colour="red")
+
+
 def test_one_point_is_enough(tmp_path: Path) -> None:
     values = pivotal.value([[0.0, 1.0]], ["cat"], [[0.1, 1.0]], ["cat"], k=1)
     path = write_report(
