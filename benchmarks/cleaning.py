@@ -308,7 +308,7 @@ def verdict(cells: dict[str, Any], noises: list[float], ours: str) -> list[str]:
 def page(cells: dict[str, Any]) -> str:
     noises = sorted({float(key.split("|")[1]) for key in cells})
     seeds = sorted({int(key.split("|")[2]) for key in cells})
-    shares = " or ".join(f"{noise:.0%}" for noise in noises)
+    shares = ", ".join(f"{noise:.0%}" for noise in noises)
     sizes = {key.split("|")[0]: cell for key, cell in sorted(cells.items())}
     shown = {
         OURS: "`find_label_errors`",
@@ -335,8 +335,8 @@ def page(cells: dict[str, Any]) -> str:
         f"{len(sizes)} data sets; of each, {ROWS:,} rows drawn at random (all if there are fewer), features "
         f"standardised, more than {WIDEST}",
         f"of them reduced to {COMPONENTS} principal components; {shares} of the labels flipped to another class at",
-        f"random; the mean over {len(seeds)} draws of rows and flips (seeds {', '.join(map(str, seeds))}). Everybody sees the same rows, features and labels, and "
-        "nobody a clean label.",
+        f"random; the mean over {len(seeds)} draws of rows and flips (seeds {', '.join(map(str, seeds))}). All see",
+        "the same rows, features and labels, and nobody a clean label.",
         "AP is average precision, AUC the area under the ROC curve, of ranking the rows by suspicion; chance has an AP",
         "of the share flipped. The defaults were chosen on other draws of the same data sets (seeds 0 and 1).",
         "",
