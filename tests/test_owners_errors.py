@@ -75,6 +75,12 @@ def test_too_many_cases_are_refused_before_any_search() -> None:
     data = (rng.random((100, 2)), np.arange(100) % 2, [[0.5, 0.5]], [1])
     with pytest.raises(ValueError, match=r"at most 16777216 cases per query; 100 owners and k=20 can make"):
         value_owners(*data, np.arange(100), k=20, method="exact")
+    many = 2000  # more cases than a double can count
+    lists = np.arange(many)[np.newaxis]
+    with pytest.raises(ValueError, match=r"2000 owners and k=1000 can make about 2\^1999\. Use method="):
+        value_owners_from_neighbors(
+            lists, np.arange(many), np.arange(many) % 2, [1], k=1000, tol=0.0, semivalue="shapley", method="exact"
+        )
 
 
 def test_a_game_of_ones_own_cannot_be_played_by_owners() -> None:
@@ -86,5 +92,5 @@ def test_a_game_of_ones_own_cannot_be_played_by_owners() -> None:
         everyone = Hard.everyone
 
     assert value_owners(**GOOD, utility=Odd(), k=1).values.shape == (2,)
-    with pytest.raises(TypeError, match="owners play the games Hard, Plurality, Soft and Regression"):
+    with pytest.raises(TypeError, match="owners play the games Hard, Plurality, Soft, Regression and Threshold"):
         value_owners(**GOOD, utility=Mine(), k=1)

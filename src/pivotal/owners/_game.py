@@ -43,8 +43,6 @@ class OwnerGame(Drawing):
         The players.
     looked_at : int
         The nearest so many owners of a query decide, but for the tolerance.
-    branches : int
-        At most so many cases must be told apart for one query.
     cells : int array of shape (n_train,)
         Of the points of one cell only the k nearest can ever vote: those of an owner or, where third classes are left
         out of a game, those of a class of an owner.
@@ -63,7 +61,7 @@ class OwnerGame(Drawing):
     ) -> None:
         if not isinstance(game, Hard | Plurality | Soft | Regression):
             raise TypeError(
-                f"owners play the games Hard, Plurality, Soft and Regression; got {game!r}. "
+                f"owners play the games Hard, Plurality, Soft, Regression and Threshold; got {game!r}. "
                 "Use Values.by_owner, which adds up the values of the points in any game."
             )
         super().__init__(game, k, n_classes)
@@ -75,9 +73,20 @@ class OwnerGame(Drawing):
         # Every owner has a point at least: what holds for the nearest so many points holds for as many owners.
         depth = self.n_owners if self._pairs else semivalue.depth(k, tol, self.n_owners, _FACTOR)
         self.looked_at = min(self.n_owners, max(depth, min(k, self.n_owners)))
-        self.branches = sum(comb(self.looked_at, joined) for joined in range(min(k, self.looked_at) + 1))
         self._semivalue = semivalue
         self._chances: FloatArray | None = None
+
+    @property
+    def branches(self) -> int:
+        """At most so many cases must be told apart for one query."""
+        return sum(comb(self.looked_at, joined) for joined in range(min(self._k, self.looked_at) + 1))
+
+    def too_many(self) -> str:
+        """Say what makes so many cases, and what to do about it."""
+        return (
+            f"{self.n_owners} owners and k={self._k} can make about 2^{self.branches.bit_length() - 1}. "
+            'Use method="coalitions", a larger tol, or a smaller k.'
+        )
 
     @property
     def chances(self) -> FloatArray:

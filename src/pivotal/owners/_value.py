@@ -13,13 +13,14 @@ import numpy.typing as npt
 from pivotal._conventions import Convention
 from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
 from pivotal._query_weights import QueryWeights
-from pivotal._types import AnyArray, CodeArray, IndexArray
+from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal._validation import check_features, check_k, check_lists, check_same_length, check_tol, check_votes
 from pivotal._version import __version__
 from pivotal.engine import QueryCounter, count_queries
 from pivotal.estimator import DEFAULT_TOL, Metric
-from pivotal.games import Game, as_game
-from pivotal.neighbors import fitting_queries, is_source, open_source
+from pivotal.games import Game, Threshold, as_game
+from pivotal.neighbors import as_balls, as_index, fitting_queries, is_source, open_source
+from pivotal.owners._balls import BallGame, Holdings, search_balls
 from pivotal.owners._engines import ExactOwners, SampledOwners
 from pivotal.owners._game import OwnerGame
 from pivotal.owners._lists import keep_nearest, search_cells
@@ -76,14 +77,16 @@ def value_owners(
     owners : array-like of shape (n_train,)
         Owner of each training point: text, numbers, anything that can be compared.
     k, utility, semivalue, weights, bits, metric, metric_params, neighbors, classes, query_weights, class_weight
-        As in `pivotal.value`. Any votes go with every game but ``"soft-k"``, which takes one vote each.
+        As in `pivotal.value`. Any votes go with every game but ``"soft-k"`` and ``"threshold(0.5)"``, which take one
+        vote each.
     tol : float, default=1e-16
         Truncation: owners whose nearest point comes so late that they change no value by more than this, in units of
         the utility's range, are not looked at.
     method : {"auto", "exact", "coalitions", "permutations"}, default="auto"
         Exact values, or estimates from random coalitions of owners or from random orders in which they join.
         ``"auto"`` is exact for up to 20 owners, and for more while no query has more than 2^20 cases to tell apart, as
-        when k is small; otherwise it draws coalitions, or orders where a semivalue has no p to draw.
+        when k is small; otherwise it draws coalitions, or orders where a semivalue has no p to draw. Where everyone
+        within a radius votes, only the owners with points in the ball of a query count.
     n_samples, target_se, max_time, random_state
         As in `pivotal.value`.
     n_jobs, block_size, progress
@@ -116,10 +119,26 @@ def value_owners(
     check_same_length(features, labels, "X_train", "y_train")
     check_same_length(queries, targets, "X_test", "y_test")
     named = Owners.of(owners, len(labels))
-    players = OwnerGame(game, measure, named, labels, k=k, n_classes=n_classes, tol=tol)
     how = (method, n_samples, target_se, max_time, random_state)
-    counter = _make_counter(labels, game, measure, players, k, n_classes, n_jobs, how)
+    _check_how(how)
     counts = QueryWeights(query_weights, class_weight).of(targets, codes)
+    settings = {
+        "k": k,
+        "utility": str(game),
+        "semivalue": str(measure),
+        "weights": str(loud),
+        "bits": bits if loud.weighted else None,
+        "metric": _told(metric),
+        "neighbors": _told(neighbors),
+        **_about(named, tol),
+    }
+    if isinstance(game, Threshold):
+        index = as_index(neighbors, features, metric=metric, metric_params=metric_params, n_jobs=n_jobs)
+        balls = search_balls(index, queries, game, _told(neighbors))
+        ball_game = BallGame(game, measure, named, Holdings.of(balls, named, labels, targets), n_classes)
+        return _value_balls(ball_game, measure, how, counts, settings, n_jobs, block_size, progress=progress)
+    players = OwnerGame(game, measure, named, labels, k=k, n_classes=n_classes, tol=tol)
+    counter = _make_counter(labels, game, measure, players, k, n_classes, n_jobs, how)
     cells = players.cells
     needed = max(k, loud.depth(k)) if loud.weighted else k
     found = search_cells(neighbors, features, cells, needed, metric=metric, metric_params=metric_params, n_jobs=n_jobs)
@@ -134,20 +153,11 @@ def value_owners(
 
     at_once = found.block_size() if block_size is None else block_size
     count_queries(counter, targets, lists, at_once, weights=counts, progress=progress)
-    settings = {
-        "k": k,
-        "utility": str(game),
-        "semivalue": str(measure),
-        "weights": str(loud),
-        "bits": bits if loud.weighted else None,
-        "metric": _told(metric),
-        "neighbors": _told(neighbors),
-    }
     return counter.result(
         ids=named.names,
         vote_resolution=resolution(bits) if loud.weighted else 0.0,
         recall=found.recall(queries),
-        settings={**settings, **_about(named, tol)},
+        settings=settings,
     )
 
 
@@ -181,7 +191,8 @@ def value_owners_from_neighbors(
     indices : int array of shape (n_queries, depth)
         Training points, nearest first, none twice in a row. Lists that hold the k nearest points of every owner, or
         all they have, are enough for exact values. Of shorter ones the error bound says what they cost: often much, as
-        an owner who has all the near points is out of many coalitions.
+        an owner who has all the near points is out of many coalitions. Where everyone within a radius votes, lists of
+        any lengths and in any order, as in `pivotal.value_from_neighbors`.
     owners : array-like of shape (n_train,)
         Owner of each training point.
     y_train, y_test, k, votes, classes, query_weights, class_weight
@@ -200,31 +211,71 @@ def value_owners_from_neighbors(
     game, measure = as_game(utility), as_semivalue(semivalue)
     labels, targets, codes = _encode(game, y_train, y_test, classes)
     n_classes = 0 if codes is None else len(codes.classes)
-    lists = check_lists(indices, len(labels), len(targets))
+    how = (method, n_samples, target_se, max_time, random_state)
+    _check_how(how)
     named = Owners.of(owners, len(labels))
+    counts = QueryWeights(query_weights, class_weight).of(targets, codes)
+    settings = {
+        "k": k,
+        "utility": str(game),
+        "semivalue": str(measure),
+        "weights": "uniform",
+        "neighbors": "precomputed",
+        **_about(named, tol),
+    }
+    if isinstance(game, Threshold):
+        if votes is not None:
+            check_sampled_votes(game)
+        balls = [as_balls(indices, len(labels), len(targets))]
+        ball_game = BallGame(game, measure, named, Holdings.of(balls, named, labels, targets), n_classes)
+        return _value_balls(ball_game, measure, how, counts, settings, n_jobs, block_size, progress=progress)
+    lists = check_lists(indices, len(labels), len(targets))
     ballots = None if votes is None else check_votes(votes, lists.shape)
     if ballots is not None and (ballots == 1).all():
         ballots = None  # one vote each, in other words
     if ballots is not None:
         check_sampled_votes(game)
+        settings["weights"] = "votes"
     players = OwnerGame(game, measure, named, labels, k=k, n_classes=n_classes, tol=tol)
-    how = (method, n_samples, target_se, max_time, random_state)
     counter = _make_counter(labels, game, measure, players, k, n_classes, n_jobs, how)
-    counts = QueryWeights(query_weights, class_weight).of(targets, codes)
 
     def listed(part: slice) -> tuple[IndexArray, CodeArray | None]:
         return lists[part], None if ballots is None else ballots[part]
 
     at_once = fitting_queries(lists.shape[1]) if block_size is None else block_size
     count_queries(counter, targets, listed, at_once, weights=counts, progress=progress)
-    settings = {
-        "k": k,
-        "utility": str(game),
-        "semivalue": str(measure),
-        "weights": "uniform" if ballots is None else "votes",
-        "neighbors": "precomputed",
-    }
-    return counter.result(ids=named.names, vote_resolution=0.0, settings={**settings, **_about(named, tol)})
+    return counter.result(ids=named.names, vote_resolution=0.0, settings=settings)
+
+
+def _value_balls(
+    players: BallGame,
+    semivalue: Semivalue,
+    how: tuple[Any, ...],
+    weights: FloatArray | None,
+    settings: Mapping[str, Any],
+    n_jobs: int | None,
+    block_size: int | None,
+    *,
+    progress: bool,
+) -> Values:
+    """Value owners by what they hold in the balls of the queries."""
+    game, k, n_classes, holdings = players.game, players.k, players.n_classes, players.holdings
+    counter = _make_counter(players.labels, game, semivalue, players, k, n_classes, n_jobs, how)
+    at_once = fitting_queries(2 * players.n_owners) if block_size is None else block_size
+    count_queries(counter, holdings.targets, holdings.lists, at_once, weights=weights, progress=progress)
+    told = {**settings, "k": None, **holdings.told()}
+    return counter.result(ids=players.names, vote_resolution=0.0, settings=told)
+
+
+def _check_how(how: tuple[Any, ...]) -> None:
+    """Raise unless `as_plan` takes this, or "auto" for the method: a search may take long."""
+    method, *limits = how
+    known = ("auto", *METHODS)
+    if not isinstance(method, str) or method not in known:
+        near = difflib.get_close_matches(method, known, n=1) if isinstance(method, str) else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"method must be one of {', '.join(map(repr, known))}; got {method!r}.{hint}")
+    as_plan("coalitions" if method == "auto" else method, *limits)
 
 
 def _make_counter(
@@ -237,13 +288,8 @@ def _make_counter(
     n_jobs: int | None,
     how: tuple[Any, ...],
 ) -> QueryCounter:
-    """Return the engine of a method; `how` is what `as_plan` takes."""
+    """Return the engine of a method; `how` is what `as_plan` takes, or "auto" for the method."""
     method, *limits = how
-    known = ("auto", *METHODS)
-    if not isinstance(method, str) or method not in known:
-        near = difflib.get_close_matches(method, known, n=1) if isinstance(method, str) else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"method must be one of {', '.join(map(repr, known))}; got {method!r}.{hint}")
     if method == "auto":
         drawable = hasattr(semivalue, "nodes") or hasattr(semivalue, "alpha")
         sampled = "coalitions" if drawable else "permutations"
@@ -253,8 +299,7 @@ def _make_counter(
     if plan.method == "exact":
         if players.branches > _MOST_BRANCHES:
             raise ValueError(
-                f"exact values of owners take at most {_MOST_BRANCHES} cases per query; {players.n_owners} owners and "
-                f'k={k} can make {players.branches:.2g}. Use method="coalitions", a larger tol, or a smaller k.'
+                f"exact values of owners take at most {_MOST_BRANCHES} cases per query; {players.too_many()}"
             )
         return ExactOwners(labels, game, players, k=k, n_classes=n_classes, n_jobs=n_jobs)
     return SampledOwners(labels, game, semivalue, players, k=k, n_classes=n_classes, n_jobs=n_jobs, plan=plan)
