@@ -10,6 +10,7 @@ import pivotal
 ORDER = [
     "_types",
     "_version",
+    "_whole",
     "_validation",
     "_random",
     "_threads",

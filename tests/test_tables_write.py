@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pivotal.results import Values
 from pivotal.tables import Table, check_target, read, write_frame, write_table, write_values
-from pivotal.tables._whole import whole
+from pivotal.tables._targets import whole
 
 CSV = 'code;name\n007;"a; b"\n1.50;"two\nlines"\n;"say ""hi"""\n'
 

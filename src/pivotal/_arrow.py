@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import secrets
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pivotal._types import AnyArray
+from pivotal._whole import check_file, whole_file
 
 _KEY: Final = b"pivotal.values"  # the entry of the file's schema metadata that makes it ours
 _FORMAT: Final = 1
@@ -107,26 +106,11 @@ def write_table(path: str | os.PathLike[str], columns: dict[str, pa.Array], abou
     OSError
         If the file cannot be written; nothing is left behind.
     """
-    target = Path(path).resolve()  # through a link, so that the link survives
-    if os.path.isdir(target):  # noqa: PTH112  pathlib raises for a name that is too long
-        raise IsADirectoryError(f"cannot write to {path}: it is a directory; give a file name such as values.parquet.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the directory {target.parent} does not exist; create it first.")
+    target = check_file(path, "values.parquet")
     schema_metadata = {_KEY: json.dumps({"format": _FORMAT, **about}, allow_nan=False).encode()}
     table = pa.table(columns).replace_schema_metadata(schema_metadata)
-    # Opened by hand rather than with tempfile, whose files only their owner may read.
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(f"cannot write {path}: {reason}; nothing was changed on disk.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(target, path) as file:
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
 def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:

@@ -66,7 +66,7 @@ class Lists:
 
     Parameters
     ----------
-    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall
+    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall, members
         As in `Engine`.
 
     Attributes
@@ -87,6 +87,7 @@ class Lists:
         most: int,
         tol: float,
         votes_fall: bool = True,
+        members: IndexArray | None = None,
     ) -> None:
         self._labels, self._semivalue, self._tol = labels, semivalue, tol
         self._k, self._n_classes, self._n_players = k, n_classes, n_players
@@ -94,11 +95,12 @@ class Lists:
         self._top_k = game.sees_only_top_k(n_classes)
         depth = max(min(k, n_players), semivalue.depth(k, tol, n_players, self._factor))
         self.depth = min(most, depth if self._top_k else 4 * depth)
+        self._members = self._count(labels) if members is None else members
 
     def with_labels(self, labels: AnyArray) -> Lists:
         """Return the same for points with other labels."""
         other = copy(self)
-        other._labels = labels
+        other._labels, other._members = labels, self._count(labels)
         return other
 
     def suffice(self, indices: IndexArray, targets: AnyArray) -> bool:
@@ -134,13 +136,16 @@ class Lists:
         n_classes, queries = self._n_classes, np.arange(n_queries)
         cells = block.labels + n_classes * queries[:, np.newaxis]
         listed = np.bincount(cells.ravel(), minlength=n_classes * n_queries).reshape(-1, n_classes)
-        members = np.bincount(self._labels, minlength=n_classes)
         seen = listed + listed[queries, block.targets][:, np.newaxis]
-        all_there = members + members[block.targets][:, np.newaxis]
+        all_there = self._members + self._members[block.targets][:, np.newaxis]
         lost = np.where(seen == all_there, 0.0, reach[np.clip(seen - 1, 0, depth)])
         lost[queries, block.targets] = 0.0
         mean: FloatArray = lost.sum(axis=1) / (n_classes - 1)
         return self._factor * mean
+
+    def _count(self, labels: AnyArray) -> IndexArray:
+        """Points of each class, where that matters."""
+        return np.bincount([] if self._top_k else labels, minlength=self._n_classes)
 
 
 @dataclass(frozen=True)
@@ -178,6 +183,8 @@ class Engine:
         Threads, as scikit-learn counts them.
     keeper : Keeper, optional
         Keeps the values of single queries, where they are asked for.
+    members : int64 array of shape (n_classes,), optional
+        Number of points of each class, where `labels` are those of some of the points only; counted when None.
 
     Attributes
     ----------
@@ -205,6 +212,7 @@ class Engine:
         votes_fall: bool = True,
         n_jobs: int | None = -1,
         keeper: Keeper | None = None,
+        members: IndexArray | None = None,
     ) -> None:
         self._labels, self._game, self._semivalue = labels, game, semivalue
         self._k, self._n_classes, self._n_players = k, n_classes, n_players
@@ -219,6 +227,7 @@ class Engine:
             most=most,
             tol=tol,
             votes_fall=votes_fall,
+            members=members,
         )
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)

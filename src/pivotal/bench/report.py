@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
+from pivotal._whole import check_file, write_text
 from pivotal.bench.suite import Report, Row
 
 __all__ = ["check_rich", "check_target", "print_table", "write_json"]
@@ -36,11 +36,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     OSError
         If nothing can be written there.
     """
-    target = Path(path).resolve()
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot write to {path}: it is a directory; give a file name such as bench.json.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the directory {target.parent} does not exist; create it first.")
+    target = check_file(path, "bench.json")
     if not os.access(target.parent, os.W_OK):
         raise PermissionError(f"cannot write {path}: the directory {target.parent} is read-only; choose another.")
     return target
@@ -49,14 +45,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def write_json(report: Report, path: str | os.PathLike[str]) -> None:
     """Write the report to a file, whole or not at all."""
     target = check_target(path)
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
-    try:
-        temporary.write_text(json.dumps(report.as_dict(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        temporary.replace(target)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}; nothing was changed on disk.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_text(target, json.dumps(report.as_dict(), indent=2, allow_nan=False) + "\n", path)
 
 
 def print_table(report: Report) -> None:

@@ -132,7 +132,7 @@ def _rows(n: int) -> str:
 def _check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], inputs: list[str]) -> None:
     """Turn down outputs that cannot be written, or that are inputs."""
     from pivotal.tables import check_target
-    from pivotal.tables._whole import is_stream
+    from pivotal.tables._targets import is_stream
     from pivotal.tables.read import format_of, is_pair
 
     written = [target for target in targets if target is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from pivotal._random import as_generator, as_seeds
 from pivotal._types import AnyArray
 from pivotal._validation import check_count, check_probability
+from pivotal._whole import whole_file
 from pivotal.datasets._dataset import Dataset
 
 __all__ = ["synthetic", "two_d_planes"]
@@ -143,19 +143,12 @@ def _write_chunks(path: Path, chunks: Iterator[_Chunk], shape: tuple[int, int], 
         raise ValueError(f"out must name a file that ends in .npy; got {path}.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the directory {path.parent} does not exist; create it first.")
-    temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(6)}.tmp")
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)), "fortran_order": False, "shape": shape}
-    try:
-        # Written rather than mapped: a full disk is then an error and not the end of the process.
-        with temporary.open("xb") as file:
-            np.lib.format.write_array_header_1_0(file, header)
-            for start, points, labels in chunks:
-                file.write(points.data)
-                y[start : start + len(labels)] = labels
-        temporary.replace(path)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}; nothing was changed on disk.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    # Written rather than mapped: a full disk is then an error and not the end of the process.
+    with whole_file(path) as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for start, points, labels in chunks:
+            file.write(points.data)
+            y[start : start + len(labels)] = labels
     mapped: AnyArray = np.load(path, mmap_mode="r")
     return mapped

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +19,10 @@ from tqdm.auto import tqdm
 
 from pivotal._threads import count_threads
 from pivotal._version import __version__
+from pivotal._whole import write_text
 from pivotal.datasets import Dataset, load
 
-__all__ = ["Cell", "Measure", "Shelf", "Source", "measure_all", "write_whole"]
+__all__ = ["Cell", "Measure", "Shelf", "Source", "measure_all"]
 
 Result = dict[str, Any]
 """What a cell measured: JSON values under their names, `seconds` among them."""
@@ -124,22 +123,7 @@ class Shelf:
         """Keep a result: the file is there as a whole or not at all."""
         target = self.folder / cell.file
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, json.dumps({"cell": cell.key, "version": __version__, "result": result}, allow_nan=False))
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write a text file under a temporary name, and rename it once it is complete."""
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
-    try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        raise OSError(f"cannot write {target}: {error.strerror or error}; nothing was changed on disk.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        write_text(target, json.dumps({"cell": cell.key, "version": __version__, "result": result}, allow_nan=False))
 
 
 Measure = Callable[[Cell, Source], Result]

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from pivotal._whole import write_text
 from pivotal.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
-from pivotal.experiments._cells import Shelf, Source, measure_all, write_whole
+from pivotal.experiments._cells import Shelf, Source, measure_all
 from pivotal.experiments._contenders import CONTENDERS
 from pivotal.experiments._curves import FLIP, REMOVAL, SELECTION, average
 from pivotal.experiments._experiment import Experiment
@@ -195,10 +196,10 @@ def _run(
     target = folder / one.name
     table = average(frame) if "score" in frame else frame
     files = [target.with_suffix(".csv")]
-    write_whole(files[0], table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+    write_text(files[0], table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
     files += _draw(one, frame, target, echo)
     files.append(target.with_suffix(".md"))
-    write_whole(files[-1], _page(one, frame, setup, drawn=len(files) > 2, missing=len(cells) - len(results)))
+    write_text(files[-1], _page(one, frame, setup, drawn=len(files) > 2, missing=len(cells) - len(results)))
     for file in files:
         echo(f"Written: {file}")
     return Reproduction(one.name, frame, measured, tuple(files))
@@ -209,7 +210,7 @@ def _write_index(folder: Path) -> None:
     here = [one for one in EXPERIMENTS.values() if (folder / f"{one.name}.md").is_file()]
     lines = "\n".join(f"- [{one.title}]({one.name}.md)" for one in here)
     text = "# The paper's experiments\n\nWritten by `pivotal reproduce`; each page says with which settings.\n\n"
-    write_whole(folder / "index.md", f"{text}{lines}\n")
+    write_text(folder / "index.md", f"{text}{lines}\n")
 
 
 def _draw(one: Experiment, frame: pd.DataFrame, target: Path, echo: Callable[[str], object]) -> list[Path]:

@@ -14,12 +14,13 @@ from pivotal._random import as_generator
 from pivotal._types import IndexArray
 from pivotal._validation import check_count
 from pivotal._version import __version__
+from pivotal._whole import check_file, write_text
 from pivotal.report._encode import as_json, as_text, pack
 from pivotal.report._facts import describe, guarantees
 from pivotal.report._groups import by_group, by_response, histogram
 from pivotal.report._inputs import Inputs, read_inputs
 from pivotal.report._map import project
-from pivotal.report._page import assemble, check_target, save
+from pivotal.report._page import assemble
 from pivotal.report._shown import choose_shown, columns_of, number_neighbours, tell_choice
 from pivotal.report._suspects import Suspects, find_neighbours, find_suspects, read_suspects
 from pivotal.report._words import count, grouped, number
@@ -107,7 +108,7 @@ def write_report(
     """
     if not isinstance(values, Values):
         raise TypeError(f"values must be a pivotal.Values; got {type(values).__name__}.")
-    target = check_target(path)
+    target = check_file(path, "report.html")
     most = check_count(max_points, "max_points")
     rng = as_generator(random_state)
     inputs = read_inputs(
@@ -123,7 +124,7 @@ def write_report(
         k=k,
     )
     heading = as_text("What each training point is worth" if title is None else title)
-    save(assemble(heading, _payload(inputs, heading, suspects, most, rng)), target)
+    write_text(target, assemble(heading, _payload(inputs, heading, suspects, most, rng)))
     return Path(path)
 
 

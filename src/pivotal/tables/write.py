@@ -18,7 +18,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from pivotal.results import Values
-from pivotal.tables._whole import check_target, is_stream, whole
+from pivotal.tables._targets import check_target, is_stream, whole
 from pivotal.tables.read import format_of, is_pair
 from pivotal.tables.table import Table, to_arrays
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Where a command writes: a file that is whole or not there, or standard output."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import contextlib
 import gzip
 import io
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
+
+from pivotal._whole import check_file, whole_file
 
 __all__ = ["check_target", "is_stream", "whole"]
 
@@ -32,14 +33,10 @@ def check_target(path: str, inputs: Sequence[str] = ()) -> None:
     ValueError
         If it is one of the inputs.
     """
-    target = Path(path)
-    if path != "-" and target.is_dir():
-        raise IsADirectoryError(f"cannot write to {path}: it is a directory; give a file name.")
-    if is_stream(path):
+    if is_stream(path) and not Path(path).is_dir():
         return
-    folder = target.resolve().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the directory {folder} does not exist; create it first.")
+    target = check_file(path)
+    folder = target.parent
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"cannot write {path}: the directory {folder} is read-only; choose another.")
     for source in (part for name in inputs for part in (name, *name.split(","))):
@@ -75,31 +72,21 @@ def whole(path: str) -> Iterator[IO[bytes]]:
             raise OSError(f"cannot write to standard output: {error.strerror or error}.") from error
         return
     target = Path(path).resolve()  # through a link, so that the link survives
-    temporary = None
-    try:
-        if is_stream(path):
+    if is_stream(path):
+        try:
             with target.open("wb") as file:
                 yield file
-            return
-        # Opened by hand rather than with tempfile, whose files only their owner may read.
-        temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
-        with temporary.open("xb") as file:
-            if target.suffix.lower() == ".gz":
-                with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(f"cannot write {path}: {reason}; nothing was changed on disk.") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(f"cannot write {path}: {error.strerror or error}; nothing was changed on disk.") from error
+        return
+    with whole_file(target, path) as file:
+        if target.suffix.lower() == ".gz":
+            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield file
 
 
 def is_stream(path: str) -> bool:
