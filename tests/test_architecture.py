@@ -37,6 +37,7 @@ ORDER = [
     "sampling",
     "editing",
     "estimator",
+    "scaleout",
     "verification",
     "baselines",
     "_methods",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 from pivotal._threads import count_threads, run_all, slices
 from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.games import Game
+from pivotal.lists import Lists
 from pivotal.neighbors import blocks
 from pivotal.per_query import Keeper, Rows
 from pivotal.results import Values
@@ -24,7 +25,7 @@ from pivotal.semivalues import Semivalue
 from pivotal.solvers import Block, Solver, make_solver
 from pivotal.tally import Tally
 
-__all__ = ["Engine", "Lists", "Pass", "QueryCounter", "count_queries"]
+__all__ = ["Engine", "Lists", "Pass", "QueryCounter", "Solved", "count_queries"]
 
 
 class Pass(Protocol):
@@ -61,91 +62,29 @@ class QueryCounter(Protocol):
         """Values so far, with their errors."""
 
 
-class Lists:
-    """How long lists of neighbours must be, and what leaving out the points beyond them costs.
+class Solved(NamedTuple):
+    """A block of queries with the values of their neighbours: all that the sums need to know of it."""
 
-    Parameters
-    ----------
-    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall, members
-        As in `Engine`.
+    indices: IndexArray
+    """Training points, nearest first; shape (n_queries, length)."""
 
-    Attributes
-    ----------
-    depth : int
-        How long lists should be.
-    """
+    values: FloatArray
+    """Their values."""
 
-    def __init__(
-        self,
-        labels: AnyArray,
-        game: Game,
-        semivalue: Semivalue,
-        *,
-        k: int,
-        n_classes: int,
-        n_players: int,
-        most: int,
-        tol: float,
-        votes_fall: bool = True,
-        members: IndexArray | None = None,
-    ) -> None:
-        self._labels, self._semivalue, self._tol = labels, semivalue, tol
-        self._k, self._n_classes, self._n_players = k, n_classes, n_players
-        self._factor = game.truncation_factor(n_classes, votes_fall=votes_fall)
-        self._top_k = game.sees_only_top_k(n_classes)
-        depth = max(min(k, n_players), semivalue.depth(k, tol, n_players, self._factor))
-        self.depth = min(most, depth if self._top_k else 4 * depth)
-        self._members = self._count(labels) if members is None else members
+    everyone: FloatArray
+    """What everyone together earns, for each query; shape (n_queries,)."""
 
-    def with_labels(self, labels: AnyArray) -> Lists:
-        """Return the same for points with other labels."""
-        other = copy(self)
-        other._labels, other._members = labels, self._count(labels)
-        return other
+    nobody: FloatArray
+    """What nobody earns."""
 
-    def suffice(self, indices: IndexArray, targets: AnyArray) -> bool:
-        """Return whether these lists are long enough for the tolerance, or as long as can be."""
-        if self._top_k or indices.shape[1] == self._n_players:
-            return True
-        return bool((self.dropped(Block(self._labels[indices], None, targets)) <= self._tol).all())
+    dropped: FloatArray
+    """Bound on what truncation costs."""
 
-    def by_depth(self, block: Block) -> Iterator[tuple[int, slice | IndexArray]]:
-        """Say how many neighbours each query needs: a matter of the query alone, so blocks make no difference."""
-        width = block.labels.shape[1]
-        if self._top_k:
-            yield width, slice(None)
-            return
-        queries, depth = np.arange(len(block.targets)), min(self.depth, width)
-        while depth < width:
-            done = self.dropped(block.part(queries, depth)) <= self._tol
-            if done.any():
-                yield depth, queries[done]
-            queries, depth = queries[~done], min(2 * depth, width)
-        if queries.size:
-            yield width, queries
+    spread: float
+    """Range of the utility."""
 
-    def dropped(self, block: Block) -> FloatArray:
-        """Bound, for each query, on what the points beyond its list could have changed."""
-        n_queries, depth = block.labels.shape
-        if depth == self._n_players:
-            return np.zeros(n_queries)
-        reach = self._semivalue.reach(self._k, depth + 1)
-        if self._top_k:
-            return np.full(n_queries, self._factor * reach[depth - 1])
-        # Each two-class game sees only its own two classes of the list.
-        n_classes, queries = self._n_classes, np.arange(n_queries)
-        cells = block.labels + n_classes * queries[:, np.newaxis]
-        listed = np.bincount(cells.ravel(), minlength=n_classes * n_queries).reshape(-1, n_classes)
-        seen = listed + listed[queries, block.targets][:, np.newaxis]
-        all_there = self._members + self._members[block.targets][:, np.newaxis]
-        lost = np.where(seen == all_there, 0.0, reach[np.clip(seen - 1, 0, depth)])
-        lost[queries, block.targets] = 0.0
-        mean: FloatArray = lost.sum(axis=1) / (n_classes - 1)
-        return self._factor * mean
-
-    def _count(self, labels: AnyArray) -> IndexArray:
-        """Points of each class, where that matters."""
-        return np.bincount([] if self._top_k else labels, minlength=self._n_classes)
+    precision: tuple[int, float]
+    """As `Engine.precision`."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +95,10 @@ class _Sums:
     rests: FloatArray
     tally: Tally
     rows: tuple[Rows, ...] = ()
+
+    @staticmethod
+    def nothing(n_train: int) -> _Sums:
+        return _Sums(np.zeros(n_train), np.zeros(n_train), Tally())
 
 
 class Engine:
@@ -231,9 +174,11 @@ class Engine:
         )
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
-        self._solvers: dict[int, tuple[Solver, list[tuple[AnyArray, ...]]]] = {}
+        self._solvers: dict[int, Solver] = {}
+        self._scratch: dict[int, list[tuple[AnyArray, ...]]] = {}
+        self._elsewhere = 0, 0.0  # the precision of what was solved there
         self._solver_for(self.depth)  # what cannot be solved is said before any search
-        self._sums = _Sums(np.zeros(labels.shape[0]), np.zeros(labels.shape[0]), Tally())
+        self._sums = _Sums.nothing(labels.shape[0])
 
     @property
     def n_queries(self) -> int:
@@ -272,10 +217,31 @@ class Engine:
         weights : float64 array of shape (n_queries,), optional
             How much each query counts; 1 each when None.
         """
-        from pivotal.kernels.ledger import add_queries
+        self.count(self.solved(indices, votes, targets), targets, weights)
+        return True
 
+    def solved(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Solved:
+        """Solve some queries without counting them: the half of `add` that can be done elsewhere."""
         indices = np.ascontiguousarray(indices)
         block, values, dropped = self.solve(indices, votes, targets)
+        game, n_classes = self._game, self._n_classes
+        return Solved(
+            indices,
+            values,
+            game.everyone(block.labels, block.votes, targets, n_classes, self._k),
+            game.nobody(targets, n_classes),
+            dropped,
+            game.spread(n_classes, self._labels, targets),
+            self.precision(),
+        )
+
+    def count(self, solved: Solved, targets: AnyArray, weights: FloatArray | None = None) -> None:
+        """Count queries that are solved: the other half of `add`."""
+        from pivotal.kernels.ledger import add_queries
+
+        # Arrays that were sent may be read-only, for which numba would compile the kernel once more.
+        indices = np.require(solved.indices, requirements=["C", "W"])
+        values = np.require(solved.values, requirements=["C", "W"])
         rows = self._sums.rows
         if self._keeper is not None:
             rows += (self._keeper.take(indices, values, targets),)
@@ -283,10 +249,17 @@ class Engine:
             values *= weights[:, np.newaxis]
         totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
         add_queries(indices, values, totals, rests)
+        tally = self._sums.tally.counting(solved.everyone, solved.nobody, solved.dropped, solved.spread, weights)
+        depth, error = solved.precision
+        self._elsewhere = max(depth, self._elsewhere[0]), max(error, self._elsewhere[1])
         # One assignment: a block that is interrupted counts whole or not at all.
-        tally = self._sums.tally.plus(block, dropped, self._labels, self._game, self._n_classes, self._k, weights)
         self._sums = _Sums(totals, rests, tally, rows)
-        return True
+
+    def for_worker(self) -> Engine:
+        """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
+        other = copy(self)
+        other._sums, other._keeper, other._scratch, other._n_threads = _Sums.nothing(0), None, {}, 1
+        return other
 
     def solve(
         self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray
@@ -307,7 +280,7 @@ class Engine:
         """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
         other = copy(self)
         other._labels, other._lists = labels, self._lists.with_labels(labels)
-        other._sums = _Sums(np.zeros(labels.shape[0]), np.zeros(labels.shape[0]), Tally())
+        other._sums = _Sums.nothing(labels.shape[0])
         return other
 
     def adopt(
@@ -339,11 +312,12 @@ class Engine:
         settings: Mapping[str, Any],
     ) -> Values:
         """Values so far, with their error bound."""
-        told = {"depth": max(self._solvers), "n_players": self._n_players, "n_classes": self._n_classes}
+        depth, error = self.precision()
+        told = {"depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
         return self._sums.tally.result(
             self.values(),
             {**settings, "method": "exact", **told},
-            error=max(solver.error for solver, _ in self._solvers.values()),
+            error=error,
             ids=ids,
             vote_resolution=vote_resolution,
             recall=recall,
@@ -354,18 +328,24 @@ class Engine:
         """Return whether these lists are long enough for the tolerance, or as long as can be."""
         return self._lists.suffice(indices, targets)
 
-    def _solver_for(self, depth: int) -> tuple[Solver, list[tuple[AnyArray, ...]]]:
+    def precision(self) -> tuple[int, float]:
+        """Return how long the lists were that were solved, and a bound on the error of integrating over p."""
+        depth, error = self._elsewhere
+        return max(depth, *self._solvers), max(error, *(solver.error for solver in self._solvers.values()))
+
+    def _solver_for(self, depth: int) -> Solver:
         if depth not in self._solvers:
-            solver = make_solver(
+            self._solvers[depth] = make_solver(
                 self._game, self._semivalue, self._k, depth, self._n_classes, self._largest_vote, self._tol
             )
-            self._solvers[depth] = solver, [solver.scratch() for _ in range(self._n_threads)]
         return self._solvers[depth]
 
     def _solve(self, block: Block) -> FloatArray:
         """Values of each query's neighbours, in threads."""
-        solver, scratch = self._solver_for(block.labels.shape[1])
-        values = np.empty(block.labels.shape)
+        n_queries, depth = block.labels.shape
+        solver, values = self._solver_for(depth), np.empty(block.labels.shape)
+        # It comes back when the work is done: threads that are interrupted may go on for a moment.
+        scratch = self._scratch.pop(depth, None) or [solver.scratch() for _ in range(self._n_threads)]
         idle = list(scratch)  # a thread takes one piece while it works
 
         def work(queries: slice) -> None:
@@ -375,9 +355,10 @@ class Engine:
             finally:
                 idle.append(own)
 
-        n_queries, most = len(block.targets), solver.queries_at_once
+        most = solver.queries_at_once
         tasks = slices(n_queries, most, self._n_threads) if n_queries > most else [slice(0, n_queries)]
         run_all(work, tasks, self._n_threads)
+        self._scratch[depth] = scratch
         return values
 
 

@@ -22,6 +22,7 @@ from pivotal._version import __version__
 from pivotal.editing import EditsPoints
 from pivotal.engine import QueryCounter, count_queries
 from pivotal.games import Game, as_game
+from pivotal.lists import Voters
 from pivotal.neighbors import (
     ApproximateIndex,
     Balls,
@@ -37,7 +38,8 @@ from pivotal.per_query import Keeper
 from pivotal.results import Values, as_ids
 from pivotal.sampling import as_plan, check_votes, make_counter
 from pivotal.semivalues import Semivalue, as_semivalue
-from pivotal.weights import Weights, as_weights, check_bits, resolution, to_votes
+from pivotal.spread import Errand, can_be_sent, chosen_workers
+from pivotal.weights import Weights, as_weights, check_bits, resolution
 
 __all__ = ["DEFAULT_TOL", "KNNValuation", "Metric", "ids_of"]
 
@@ -96,7 +98,8 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
         Whether `relabel`, `add`, `remove` and `drop_queries` may follow. Then the neighbours of every query are kept,
         20 bytes for each of them, and the queries themselves.
     n_jobs : int, default=-1
-        Threads; -1 is one per processor. Results do not depend on it.
+        Threads; -1 is one per processor. Or workers, of a backend such as "dask" that ``joblib.parallel_config`` names;
+        -1 leaves their number to it. Results do not depend on it.
     block_size : int, optional
         Queries per block; chosen from `max_memory` by default. Results do not depend on it.
     max_memory : int or str, optional
@@ -228,23 +231,25 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
     @property
     def result_(self) -> Values:
         """The values with error bound, ids and settings."""
-        weighted = self._weights.weighted
-        settings = {
+        rounding = resolution(self._bits) if self._weights.weighted else 0.0
+        n_measured = sum(count for _, count in self._recalls)
+        recall = sum(share * count for share, count in self._recalls) / n_measured if n_measured else None
+        return self._counted().result(ids=self._ids, vote_resolution=rounding, recall=recall, settings=self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """What the result says of how it was computed."""
+        return {
             "k": self._k,
             "utility": str(self._game),
             "semivalue": str(self._semivalue),
             "weights": str(self._weights),
-            "bits": self._bits if weighted else None,
+            "bits": self._bits if self._weights.weighted else None,
             "metric": _told(self.metric),
             "neighbors": _told(self.neighbors),
             "tol": self._tol,
             "self_valuation": self._self_queries,
             "version": __version__,
         }
-        rounding = resolution(self._bits) if weighted else 0.0
-        n_measured = sum(count for _, count in self._recalls)
-        recall = sum(share * count for share, count in self._recalls) / n_measured if n_measured else None
-        return self._counted().result(ids=self._ids, vote_resolution=rounding, recall=recall, settings=settings)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_labels")
@@ -308,10 +313,32 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
         if self._game.radius is not None:
             return self._count_balls(engine, X, targets, self._game.radius, weights)
         depth = self._depth(engine, X)
-        lists = self._lists(engine, targets, lambda queries, depth: self._search(X, queries, depth))
-        count_queries(engine, targets, lists, self._block_size(depth), weights=weights, progress=self.progress)
+        if not self._count_elsewhere(engine, X, targets, depth, weights):
+            lists = self._lists(engine, targets, lambda queries, depth: self._search(X, queries, depth))
+            count_queries(engine, targets, lists, self._block_size(depth), weights=weights, progress=self.progress)
         self._measure_recall(X, len(targets), depth)
         return self
+
+    def _count_elsewhere(
+        self, engine: QueryCounter, X: Any, targets: AnyArray, depth: int, weights: FloatArray | None
+    ) -> bool:
+        """Count queries on the workers of the joblib backend that the user chose, if there is one and they can."""
+        workers = chosen_workers(self.n_jobs)
+        if workers is None or not can_be_sent(engine, self._index):
+            return False
+        small = engine.for_worker()
+        errand = Errand(small, self._index.for_worker(len(targets), depth), self._voters(small))
+        return workers.count(
+            engine,
+            errand,
+            X,
+            targets,
+            depth=depth,
+            block_size=self.block_size,
+            max_memory=self._budget(),
+            weights=weights,
+            progress=self.progress,
+        )
 
     def _targets(self, X: Any, y: Any, x_name: str, y_name: str) -> AnyArray:
         """Return the true labels of checked queries, or of the training points when X is None."""
@@ -334,22 +361,12 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
         self, engine: QueryCounter, targets: AnyArray, search: Callable[[slice, int], tuple[IndexArray, FloatArray]]
     ) -> Callable[[slice], tuple[IndexArray, CodeArray | None]]:
         """Return what gives the neighbours of a slice of the queries, as many as the engine wants, and their votes."""
+        voters = self._voters(engine)
+        return lambda queries: voters.of(lambda depth: search(queries, depth), targets[queries])
+
+    def _voters(self, engine: QueryCounter) -> Voters:
         n_players = len(self._labels) - self._self_queries
-        needed = min(n_players, self._weights.depth(self._k))
-        depth = engine.depth
-
-        def lists(queries: slice) -> tuple[IndexArray, CodeArray | None]:
-            nonlocal depth
-            indices, distances = search(queries, max(depth, needed))
-            while not engine.suffices(indices[:, :depth], targets[queries]):
-                depth = min(2 * depth, n_players)
-                indices, distances = search(queries, max(depth, needed))
-            votes = None
-            if self._weights.weighted:
-                votes = to_votes(self._weights(distances, self._k), self._bits)[:, :depth]
-            return indices[:, :depth], votes
-
-        return lists
+        return Voters(engine, self._weights, k=self._k, bits=self._bits, n_players=n_players)
 
     def _count_balls(
         self, engine: QueryCounter, X: Any, targets: AnyArray, radius: float, weights: FloatArray | None

@@ -66,6 +66,7 @@ def value(
     n_jobs: int | None = -1,
     block_size: int | None = None,
     max_memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Values:
     """Return what each training point is worth to a nearest-neighbour model, or to another where `method` says so.
@@ -74,7 +75,8 @@ def value(
     ----------
     X_train : array-like, data frame, sparse matrix or path, of shape (n_train, n_features)
         Training points; those of `model` by default. A memmap, or a .npy or Parquet file, is read chunk by chunk and
-        may be larger than memory.
+        may be larger than memory. A Dask array or dataframe, here or for any of the next three, makes the result
+        `pivotal.scaleout.LazyValues`, which are computed on Dask when they are asked for.
     y_train : array-like of shape (n_train,), or (n_train, n_labels)
         Their labels, of any type; numbers for regression; a table of 0 and 1, dense or sparse, where points have many
         labels: the values are then the means over the labels.
@@ -106,6 +108,9 @@ def value(
         How much the queries of each class count. ``"balanced"`` gives all classes of the queries the same weight, so
         that values are about the balanced accuracy; classes that a mapping does not name have 1. Multiplies
         `query_weights`.
+    checkpoint : path-like or URL, optional
+        Folder in which finished blocks of queries are kept, so that the same call goes on where an earlier one was cut
+        short. It makes the result lazy, as Dask collections do, and needs the extra ``dask``.
 
     Returns
     -------
@@ -152,9 +157,17 @@ def value(
         "max_memory": max_memory,
     }
     call = Call.of(method, settings, from_model)
+    on_dask = checkpoint is not None or any(
+        hasattr(given, "__dask_graph__") for given in (X_train, y_train, X_test, y_test, ids, query_weights)
+    )
     names = ids_of(X_train, ids)
     common: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
     if call.method.is_function:
+        if on_dask:
+            raise ValueError(
+                f"method={call.method.name!r} needs its data in memory; got Dask collections or a checkpoint. "
+                'Use method="exact", or compute them first.'
+            )
         if per_query:
             raise ValueError(
                 f"values per query are kept of exact games of the k nearest; got method={call.method.name!r}. "
@@ -166,6 +179,20 @@ def value(
     call.refuse_parameters(method_params)
     valuation = KNNValuation(method=call.method.run, per_query=per_query, **call.settings, **common)
     counts = QueryWeights(query_weights, class_weight)
+    if on_dask:
+        from pivotal.scaleout import value_lazily
+
+        return value_lazily(
+            valuation,
+            X_train,
+            y_train,
+            X_test,
+            y_test,
+            ids=names,
+            query_weights=counts,
+            checkpoint=checkpoint,
+            method=call.method.name,
+        )
     return named(_value(valuation, X_train, y_train, X_test, y_test, names, counts), call.method)
 
 

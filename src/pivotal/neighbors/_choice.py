@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.neighbors import KDTree
@@ -155,17 +155,30 @@ class AutoIndex(BruteIndex):
         self._n_asked = 0
         self._tree: Any = None
 
+    def for_worker(self, n_queries: int, depth: int) -> Self:
+        self._plant(n_queries, depth)  # once, and not again by every worker
+        other = super().for_worker(n_queries, depth)
+        if isinstance(other._tree, Index):
+            other._tree = other._tree.for_worker(n_queries, depth)
+        return other
+
     def _find(self, queries: Any, depth: int) -> Neighbors:
-        self._n_asked += queries.shape[0]
-        kind = self._kind_of_tree(depth)
+        kind = self._plant(queries.shape[0], depth)
         if kind is None:
             return super()._find(queries, depth)
         if kind == "euclidean":
             return self._find_in_tree(queries, depth)
-        if self._tree is None:
-            self._tree = TreeIndex(self._X, kind, self._metric, metric_params=self._metric_params, n_jobs=self._n_jobs)
         answer: Neighbors = self._tree.search(queries, depth)
         return answer
+
+    def _plant(self, n_queries: int, depth: int) -> str | None:
+        """Return the kind of tree that pays now that so many more queries have come; there is one from then on."""
+        self._n_asked += n_queries
+        kind = self._kind_of_tree(depth)
+        if kind is not None and self._tree is None:
+            how: dict[str, Any] = {"metric_params": self._metric_params, "n_jobs": self._n_jobs}
+            self._tree = KDTree(self._X) if kind == "euclidean" else TreeIndex(self._X, kind, self._metric, **how)
+        return kind
 
     def _kind_of_tree(self, depth: int) -> str | None:
         """Name the tree that pays: "euclidean", or one for `TreeIndex`."""
@@ -186,8 +199,6 @@ class AutoIndex(BruteIndex):
 
     def _find_in_tree(self, queries: FloatArray, depth: int) -> Neighbors:
         """Take a few candidates more than wanted from the tree, and rank them by our own distances."""
-        if self._tree is None:
-            self._tree = KDTree(self._X)
         squared = self._metric == "sqeuclidean"
         indices, distances = empty_result(len(queries), depth)
         unsure = np.zeros(len(queries), np.bool_)

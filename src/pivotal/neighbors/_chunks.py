@@ -120,7 +120,7 @@ class ChunkedIndex(Index):
         n_jobs: int | None = -1,
     ) -> None:
         super().__init__(open_source(X), n_jobs)
-        _check_metric(metric, metric_params)
+        check_metric(metric, metric_params)
         self._metric = metric
         self._metric_params = metric_params
         self._max_memory = as_bytes(max_memory)
@@ -250,7 +250,8 @@ def _dense(queries: Any) -> FloatArray:
     return np.ascontiguousarray(queries, dtype=np.float64)
 
 
-def _check_metric(metric: Metric, metric_params: Mapping[str, Any] | None) -> None:
+def check_metric(metric: Metric, metric_params: Mapping[str, Any] | None) -> None:
+    """Raise unless a metric can be computed from two rows, without a look at all the others."""
     if metric == "precomputed":
         raise ValueError(
             'metric="precomputed" needs its distances in memory; training points that are read in chunks need a metric '

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol
+from copy import copy
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -142,6 +143,12 @@ class Index(ABC):
     def block_size(self, depth: int, max_memory: int | None = None) -> int:
         """Return how many queries to ask at once, given the bytes that their lists may take."""
         return fitting_queries(depth, max_memory)
+
+    def for_worker(self, n_queries: int, depth: int) -> Self:
+        """Return the same index for those who answer some of so many queries elsewhere, each in one thread."""
+        other = copy(self)
+        other._n_threads = 1
+        return other
 
     @abstractmethod
     def _find(self, queries: Any, depth: int) -> Neighbors:

@@ -1,0 +1,357 @@
+"""Values that are computed when they are asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields, replace
+from os import PathLike, fspath
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from pivotal._query_weights import QueryWeights
+from pivotal._types import AnyArray
+from pivotal._validation import check_count
+from pivotal.estimator import KNNValuation
+from pivotal.neighbors import Settings, as_bytes
+from pivotal.neighbors._chunks import check_metric
+from pivotal.results import Values, as_ids
+from pivotal.scaleout.checkpoint import Checkpoint
+from pivotal.scaleout.graph import Problem, build
+from pivotal.scaleout.inputs import Rows, as_rows, is_lazy, need_dask, row_names, together
+from pivotal.scaleout.plan import Recipe
+from pivotal.scaleout.tasks import SHORT, TooShort, if_long_enough
+from pivotal.weights import resolution
+
+__all__ = ["LazyValues", "value_lazily"]
+
+
+def value_lazily(
+    valuation: KNNValuation,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    ids: Any = None,
+    query_weights: QueryWeights,
+    checkpoint: str | PathLike[str] | None = None,
+    method: str = "exact",
+) -> LazyValues:
+    """Return the values of training points that Dask holds; nothing is computed yet.
+
+    Parameters
+    ----------
+    valuation : KNNValuation
+        Settings.
+    X_train, y_train, X_test, y_test, ids
+        As in `pivotal.value`; at least one of them is a collection of Dask's, or there is a checkpoint.
+    query_weights : QueryWeights
+        How much queries count.
+    checkpoint : path-like, optional
+        Folder for finished blocks.
+    method : str
+        What the result calls the method.
+    """
+    need_dask()
+    recipe = _recipe(valuation, each_other=X_test is None)
+    points, labels = together(X_train, y_train, "X_train", "y_train")
+    queries = targets = None
+    if X_test is not None:
+        queries, targets = together(X_test, y_test, "X_test", "y_test")
+        if queries.array.shape[1] != points.array.shape[1]:
+            raise ValueError(
+                f"X_test must have as many columns as the training points, {points.array.shape[1]}; got "
+                f"{queries.array.shape[1]}."
+            )
+    own_weights = None
+    if is_lazy(query_weights.weights):
+        own_weights = as_rows(query_weights.weights, "query_weights")
+        query_weights = QueryWeights(None, query_weights.by_class)
+    problem = Problem(
+        recipe,
+        points,
+        labels,
+        queries,
+        targets,
+        query_weights,
+        own_weights,
+        None if valuation.block_size is None else check_count(valuation.block_size, "block_size"),
+        None if checkpoint is None else Checkpoint(fspath(checkpoint)),
+    )
+    named = as_rows(ids, "ids") if ids is not None else None
+    found = row_names(X_train)
+    names = named if named is not None or found is None else as_rows(found, "ids")
+    settings = {**valuation._settings(), "self_valuation": recipe.each_other, "method": method}
+    return LazyValues(problem, Told(settings, names, given=named is not None), progress=valuation.progress)
+
+
+def _recipe(valuation: KNNValuation, *, each_other: bool) -> Recipe:
+    """Return the settings of a valuation, if it can be done on Dask."""
+    valuation._read_settings()
+    valuation._self_queries = each_other
+    game, neighbors = valuation._game, valuation.neighbors
+    if valuation._plan.method != "exact":
+        raise ValueError(
+            f"values are exact on Dask; got method={valuation._plan.method!r}. Leave it out: exact values cost no more "
+            "than finding the neighbours."
+        )
+    if game.radius is not None:
+        raise ValueError(
+            f"{game} counts everyone within the radius, lists without a bound that would have to move between workers; "
+            'use a game of the k nearest on Dask, such as utility="soft", or arrays in memory.'
+        )
+    if valuation.per_query:
+        raise ValueError(
+            "values per query are kept on one machine; leave out per_query on Dask, or value some of the queries with "
+            "arrays in memory."
+        )
+    if not isinstance(neighbors, str | Settings):
+        raise ValueError(
+            f"neighbors must be a name, or settings such as FaissIVF(), on Dask, where each chunk has an index of its "
+            f'own; got {type(neighbors).__name__}. Use neighbors="auto".'
+        )
+    check_metric(valuation.metric, valuation.metric_params)
+    return Recipe(
+        game,
+        valuation._semivalue,
+        valuation._weights,
+        valuation._k,
+        valuation._bits,
+        valuation._tol,
+        valuation.metric,
+        valuation.metric_params,
+        neighbors,
+        valuation.classes,
+        each_other,
+        None if valuation.max_memory is None else as_bytes(valuation.max_memory),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What the result says besides numbers: settings, and names of the training points, given or found."""
+
+    settings: Mapping[str, Any]
+    names: Rows | None
+    given: bool
+
+
+_COMPUTED: Final = frozenset(
+    {field.name for field in fields(Values)} | {name for name in vars(Values) if not name.startswith("_")}
+)
+
+
+class LazyValues(Values):
+    """Values of training points that Dask holds, computed when they are first asked for.
+
+    Everything that `Values` has is here: the first look at any of it computes them all, on the active
+    `dask.distributed` client if there is one, and keeps them. It is a collection of Dask's, so that `dask.compute`,
+    `client.compute` and `persist` take it.
+
+    Attributes
+    ----------
+    array : dask Array of shape (n_train,)
+        The values where they are, in the chunks of the training points: for billions, which are best written from the
+        workers.
+    """
+
+    def __init__(self, problem: Problem, told: Told, *, progress: bool = False) -> None:
+        from dask.base import tokenize
+        from dask.highlevelgraph import HighLevelGraph
+
+        about = {
+            "X_train": problem.points.array.name,
+            "y_train": problem.labels.array.name,
+            "X_test": "" if problem.queries is None else problem.queries.array.name,
+            "y_test": "" if problem.targets is None else problem.targets.array.name,
+            "settings": _token(problem.recipe),
+            "weights of the queries": tokenize(
+                *problem.query_weights, problem.own_weights and problem.own_weights.array.name
+            ),
+            "blocks": tokenize(list(problem.blocks())),
+        }
+        finished = frozenset() if problem.checkpoint is None else frozenset(problem.checkpoint.open(about))
+        token = str(tokenize(about, problem.recipe.stretch, sorted(finished)))
+        graph = build(problem, token, finished)
+        layers = HighLevelGraph.from_collections(f"pivotal-{token}", graph.tasks, dependencies=_sources(problem, told))
+        self._keep(_problem=problem, _told=told, _progress=progress, _token=token, _graph=graph, _layers=layers)
+
+    def _keep(self, **own: Any) -> None:
+        for name, content in {"_values": None, **own}.items():
+            object.__setattr__(self, name, content)  # as in every frozen dataclass
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _COMPUTED and name not in _OWN:
+            return getattr(self.compute(), name)
+        return object.__getattribute__(self, name)
+
+    def compute(self, **how: Any) -> Values:
+        """Compute the values, or return them if that is done.
+
+        Parameters
+        ----------
+        **how
+            What `dask.compute` takes, such as ``scheduler="processes"``.
+        """
+        if self._values is None:
+            try:
+                values = self._run(how)
+            except TooShort:
+                problem, recipe = self._problem, self._problem.recipe
+                longer = replace(problem, recipe=replace(recipe, stretch=2 * recipe.stretch))
+                values = LazyValues(longer, self._told, progress=self._progress).compute(**how)
+            object.__setattr__(self, "_values", values)
+        found: Values = self._values
+        return found
+
+    def _run(self, how: Mapping[str, Any]) -> Values:
+        """Compute the values with the lists as long as they are; show how far that is."""
+        import dask
+
+        values: Values
+        if not self._progress:
+            (values,) = dask.compute(self, **how)
+            return values
+        client = None if how else getattr(dask.base.get_scheduler(), "__self__", None)
+        if client is None:
+            from tqdm.dask import TqdmCallback
+
+            with TqdmCallback(desc="valuing", unit="task"):
+                (values,) = dask.compute(self, **how)
+            return values
+        from distributed import progress
+
+        future = client.compute(self)
+        with redirect_stdout(sys.stderr):  # results may go to the other
+            progress(future, notebook=False)
+        values = future.result()
+        return values
+
+    def persist(self, **how: Any) -> LazyValues:
+        """Compute on the workers and leave the values there; return at once what stands for them."""
+        import dask
+
+        persisted: LazyValues
+        (persisted,) = dask.persist(self, **how)
+        return persisted
+
+    @property
+    def array(self) -> Any:
+        """The values where they are, as a Dask array in the chunks of the training points."""
+        import dask.array as da
+        from dask.highlevelgraph import HighLevelGraph
+
+        name = f"pivotal-array-{self._token}"
+        tasks = {
+            (name, shard): (if_long_enough, values, self._graph.count)
+            for shard, values in enumerate(self._graph.values)
+        }
+        layers = HighLevelGraph.from_collections(name, tasks, dependencies=[self])
+        return da.Array(layers, name, (self._problem.points.array.chunks[0],), dtype=np.float64)
+
+    def __repr__(self) -> str:
+        if self._values is not None:
+            return repr(self._values)
+        told, chunks = self._told.settings, self._problem.points.n_chunks
+        return (
+            f"LazyValues({chunks} shards, {self._graph.n_blocks} blocks of queries, k={told['k']}, "
+            f"utility={told['utility']}, semivalue={told['semivalue']}; not computed yet)"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>" if self._values is None else self._values._repr_html_()
+
+    # What makes a collection of Dask's.
+
+    def __dask_graph__(self) -> Any:
+        return self._layers
+
+    def __dask_layers__(self) -> tuple[str, ...]:
+        return (f"pivotal-{self._token}",)
+
+    def __dask_keys__(self) -> list[Any]:
+        names = [] if self._told.names is None else self._told.names.keys
+        return [self._graph.plan, self._graph.count, list(self._graph.values), names]
+
+    def __dask_tokenize__(self) -> str:
+        return str(self._token)
+
+    @property
+    def __dask_scheduler__(self) -> Callable[..., Any]:
+        from dask import threaded
+
+        get: Callable[..., Any] = threaded.get
+        return get
+
+    @staticmethod
+    def __dask_optimize__(graph: Any, keys: Any, **how: Any) -> Any:
+        # As arrays do it, so that the values and their array are one graph where both are asked for.
+        from dask.array.optimization import optimize
+
+        return optimize(graph, keys, **how)
+
+    def __dask_postcompute__(self) -> tuple[Callable[..., Values], tuple[Any, ...]]:
+        return _finish, (dict(self._told.settings), self._told.given)
+
+    def __dask_postpersist__(self) -> tuple[Callable[..., LazyValues], tuple[()]]:
+        return self._rebuilt, ()
+
+    def _rebuilt(self, tasks: Mapping[Any, Any], **_: Any) -> LazyValues:
+        """Return the same with its keys computed."""
+        from dask.highlevelgraph import HighLevelGraph
+
+        layer = f"pivotal-{self._token}"
+        other: LazyValues = object.__new__(LazyValues)
+        other._keep(**{**vars(self), "_layers": HighLevelGraph({layer: tasks}, {layer: set()})})
+        return other
+
+
+_OWN: Final = frozenset(vars(LazyValues))
+
+
+def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) -> Values:
+    """Put the shards together.
+
+    Parameters
+    ----------
+    results : sequence
+        What the keys of `LazyValues` stand for: the plan, the count, the values of each shard, the names of its points.
+    settings : mapping
+        How the values were computed.
+    given : bool
+        Whether the names were given; an index that does not tell points apart names none.
+    """
+    plan, count, shards, names = results
+    if count.short:
+        raise TooShort(SHORT)
+    ids: AnyArray | None = np.concatenate(names) if names else None
+    if ids is not None and not given and not pd.Index(ids).is_unique:
+        ids = None
+    recipe = plan.recipe
+    told = {"depth": count.depth, "n_players": plan.n_players, "n_classes": plan.n_classes, "n_shards": len(shards)}
+    values: Values = count.tally.result(
+        np.concatenate(shards),
+        {**settings, **told},
+        error=count.error,
+        ids=as_ids(ids, plan.n_train),
+        vote_resolution=resolution(recipe.bits) if recipe.weights.weighted else 0.0,
+    )
+    return values
+
+
+def _token(recipe: Recipe) -> str:
+    from dask.base import tokenize
+
+    told = {field.name: getattr(recipe, field.name) for field in fields(recipe)}
+    del told["stretch"]  # a finished block is the same, however long the lists of others must be
+    plain = {name: str(told.pop(name)) for name in ("game", "semivalue", "weights", "neighbors")}
+    return str(tokenize(plain, told))
+
+
+def _sources(problem: Problem, told: Told) -> list[Any]:
+    rows = (problem.points, problem.labels, problem.queries, problem.targets, problem.own_weights, told.names)
+    return [one.array for one in rows if one is not None]
