@@ -14,8 +14,8 @@ NAMES = {
     "Banzhaf", "BetaShapley", "BitsDiagnostic", "Convention", "Game", "Hard", "KNNValuation", "LabelErrors",
     "LeaveOneOut", "Linear", "Measure", "Method", "NeighborIndex", "Plurality", "RBF", "Regression", "Semivalue",
     "Shapley", "Soft", "Sweep", "Threshold", "Values", "Verification", "__version__", "applications",
-    "bits_diagnostic", "conventions", "datasets", "find_label_errors", "interop", "methods", "paper", "sweep",
-    "value", "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors", "verify",
+    "bits_diagnostic", "conventions", "datasets", "find_label_errors", "interop", "methods", "paper", "scaleout",
+    "sweep", "value", "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors", "verify",
     "write_report",
 }  # fmt: skip
 
@@ -49,7 +49,7 @@ def test_no_public_name_is_hidden_by_a_module() -> None:
     # Importing a submodule sets an attribute of the package: it must not be one that means something else.
     home = Path(pivotal.__file__).parent
     modules = {file.stem for file in home.glob("*.py")} | {folder.name for folder in home.iterdir() if folder.is_dir()}
-    assert modules & NAMES == {"applications", "datasets", "interop", "paper"}
+    assert modules & NAMES == {"applications", "datasets", "interop", "paper", "scaleout"}
 
 
 def test_no_kernel_compiles_that_is_not_used() -> None:

@@ -96,7 +96,7 @@ def test_the_defaults_are_those_of_value() -> None:
     parameters = inspect.signature(value).parameters
     assert {name: parameters[name].default for name in DEFAULTS} == dict(DEFAULTS)
     own = {"X_train", "y_train", "X_test", "y_test", "model", "ids", "method", "method_params", "random_state"}
-    own |= {"per_query", "query_weights", "class_weight"}
+    own |= {"per_query", "query_weights", "class_weight", "checkpoint"}
     assert set(parameters) == set(DEFAULTS) | own | {"n_jobs", "progress"}
 
 

@@ -62,7 +62,9 @@ def agree(lazy: pivotal.Values, local: pivotal.Values) -> None:
 
 def cuts(n: int) -> st.SearchStrategy[list[int]]:
     """Ways to cut n rows into chunks."""
-    return st.sets(st.integers(1, n - 1)).map(lambda at: np.diff([0, *sorted(at), n]).tolist()) if n > 1 else st.just([1])
+    if n == 1:
+        return st.just([1])
+    return st.sets(st.integers(1, n - 1)).map(lambda at: np.diff([0, *sorted(at), n]).tolist())
 
 
 @settings(max_examples=60)

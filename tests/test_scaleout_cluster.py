@@ -48,7 +48,8 @@ def test_the_active_client_computes(client: Client) -> None:
     assert np.array_equal(future.result().values, local.values)
 
 
-def test_progress_on_the_cluster(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("client")
+def test_progress_on_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     lazy = pivotal.value(da.from_array(X, chunks=(700, -1)), Y, Q, T, progress=True)
     assert np.array_equal(lazy.values, pivotal.value(X, Y, Q, T).values)
     shown = capsys.readouterr()
@@ -56,7 +57,8 @@ def test_progress_on_the_cluster(client: Client, capsys: pytest.CaptureFixture[s
     assert shown.out == ""
 
 
-def test_errors_arrive_as_they_are(client: Client) -> None:
+@pytest.mark.usefixtures("client")
+def test_errors_arrive_as_they_are() -> None:
     broken = X.copy()
     broken[1_999, 0] = np.inf
     with pytest.raises(ValueError, match="X_train, rows 1500 to 1999, must be finite"):
@@ -111,7 +113,8 @@ PROGRAM = """
         (X, y), (Q, t) = points(2_000, 0), points(90, 1)
         # Two threads in one worker: where the first is held up, the second does all the rest.
         with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster, Client(cluster):
-            queries = da.map_blocks(stop_here, da.from_array(Q, chunks=(10, -1)), meta=np.empty((0, 4)), token="queries")
+            queries = da.from_array(Q, chunks=(10, -1))
+            queries = da.map_blocks(stop_here, queries, meta=np.empty((0, 4)), token="queries")
             values = pivotal.value(da.from_array(X, chunks=(300, -1)), y, queries, t, checkpoint=sys.argv[1])
             np.save(sys.argv[3], values.values)
 

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pivotal import applications, datasets, interop, paper
+    from pivotal import applications, datasets, interop, paper, scaleout
     from pivotal._conventions import Convention, conventions
     from pivotal._methods import Method, methods
     from pivotal._version import __version__
@@ -60,6 +60,7 @@ __all__ = [
     "interop",
     "methods",
     "paper",
+    "scaleout",
     "sweep",
     "value",
     "value_by_retraining",
@@ -70,7 +71,7 @@ __all__ = [
     "write_report",
 ]
 
-_ROOMS = ("applications", "datasets", "interop", "paper")  # modules that are public as a whole
+_ROOMS = ("applications", "datasets", "interop", "paper", "scaleout")  # modules that are public as a whole
 _HOME = {
     "_version": ["__version__"],
     "_conventions": ["Convention", "conventions"],

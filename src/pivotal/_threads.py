@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 _Task = TypeVar("_Task")
@@ -20,12 +21,38 @@ _limiting = threading.Lock()
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per processor."""
+    """Return the number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per processor.
+
+    Threads are those of this machine, also where the user chose a backend of joblib whose workers are elsewhere.
+    """
+    _check_jobs(n_jobs)
+    if chosen_backend() is None:
+        return int(effective_n_jobs(n_jobs))
+    with parallel_config("threading"):
+        return int(effective_n_jobs(n_jobs))
+
+
+def count_workers(n_jobs: int | None) -> int:
+    """Return how many tasks joblib would run at once: in processes, or on the cluster that the user chose."""
+    _check_jobs(n_jobs)
+    return int(effective_n_jobs(n_jobs))
+
+
+def chosen_backend() -> Any | None:
+    """Return the backend of joblib that the user chose, if its workers are elsewhere; None if work stays in threads.
+
+    Chosen is what ``joblib.parallel_config`` names: processes ("loky", "multiprocessing"), a cluster ("dask", "ray"),
+    or any other backend that does not share our memory.
+    """
+    backend, _ = get_active_backend(prefer="threads")  # threads, then, unless a backend is named
+    return None if getattr(backend, "supports_sharedmem", False) else backend
+
+
+def _check_jobs(n_jobs: int | None) -> None:
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise ValueError(
             f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}. Use -1 for one per processor."
         )
-    return int(effective_n_jobs(n_jobs))
 
 
 def slices(n_items: int, most: int, n_threads: int) -> list[slice]:

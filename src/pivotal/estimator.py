@@ -323,8 +323,7 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
         self, engine: QueryCounter, X: Any, targets: AnyArray, depth: int, weights: FloatArray | None
     ) -> bool:
         """Count queries on the workers of the joblib backend that the user chose, if there is one and they can."""
-        workers = chosen_workers(self.n_jobs)
-        if workers is None or not can_be_sent(engine, self._index):
+        if not can_be_sent(engine, self._index) or (workers := chosen_workers(self.n_jobs)) is None:
             return False
         small = engine.for_worker()
         errand = Errand(small, self._index.for_worker(len(targets), depth), self._voters(small))

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from tqdm.auto import tqdm
 
 from pivotal._labels import as_labels, as_responses, check_same_kind
-from pivotal._threads import count_threads
+from pivotal._threads import count_workers
 from pivotal._types import AnyArray, FloatArray, IndexArray
 from pivotal.applications._scoring import Scoring, Task, as_scorer, name_of_scoring
 
@@ -50,7 +50,7 @@ class RefittedModel:
         n_jobs: int | None,
     ) -> None:
         self._model, self._X, self._X_test = model, _with_rows(X_train), _with_rows(X_test)
-        self._task, self._n_jobs = task, count_threads(n_jobs)
+        self._task, self._n_jobs = task, count_workers(n_jobs)
         self._scorer, self._scoring = as_scorer(scoring), name_of_scoring(scoring)
         read = as_responses if task == "regression" else as_labels
         self.labels: AnyArray = read(y_train, "y_train")

@@ -17,7 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
-from pivotal._threads import count_threads, single_threaded_blas
+from pivotal._threads import count_workers, single_threaded_blas
 from pivotal._types import FloatArray
 from pivotal.baselines._inputs import check_positive
 from pivotal.baselines.retraining_game import ModelGame
@@ -61,7 +61,7 @@ class Table:
     def play(self, plans: Iterable[Plan]) -> Generator[tuple[Plan, FloatArray]]:
         """Play the samples, and hand out each in its order with what its coalitions earned."""
         waiting = iter(plans)
-        n_workers = count_threads(self.n_jobs)
+        n_workers = count_workers(self.n_jobs)
         with Parallel(n_jobs=self.n_jobs) as parallel:
             while head := list(islice(waiting, 1)):
                 # One by one in one process: what was learned from a sample is known for the next.

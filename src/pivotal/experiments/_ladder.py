@@ -14,6 +14,7 @@ __all__ = ["Step", "climb"]
 
 _ENOUGH: Final = 0.2  # seconds of repetitions after which a time is believed
 _MOST_ROUNDS: Final = 5
+_LONG: Final = 5.0  # seconds of a first run that no compilation takes; shorter ones may be just that
 _GRACE: Final = 10.0  # seconds that a stopped process has to leave by itself
 
 Step = Callable[[int], Callable[[], object]]
@@ -104,11 +105,12 @@ def _climb_apart(
 def _fastest(job: Callable[[], object], budget: float) -> float:
     """Return the shortest of some runs; a long one is believed at once."""
     fastest, total = float("inf"), 0.0
-    for _ in range(_MOST_ROUNDS):
+    for n_runs in range(1, _MOST_ROUNDS + 1):
         start = time.perf_counter()
         job()
         taken = time.perf_counter() - start
         fastest, total = min(fastest, taken), total + taken
-        if total > min(_ENOUGH, budget):
+        # Every size may be the first to need some kernel, so that one run alone is believed only if it is long.
+        if total > min(_ENOUGH, budget) and (n_runs > 1 or taken > min(_LONG, budget / 4)):
             break
     return fastest

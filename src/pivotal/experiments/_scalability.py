@@ -175,10 +175,10 @@ def _tell(frame: pd.DataFrame, setup: Setup) -> list[str]:
         for (kind, name, weights), line in times.items()
     ]
     return [
-        f"One query of a synthetic set of 32 features, k = {K}, {setup.runs} runs; seconds in one thread, distances "
-        "and sorting included. An algorithm stops at the first size that takes longer than "
-        f"{frame['budget'].iloc[0]:g} s (the paper allows 10 hours). *By hand* are the algorithms as printed, in exact "
-        "integers of Python (`pivotal.paper`), and the recursion of Jia et al. for `sv-soft`; *engine* is "
+        f"One query of a synthetic set of 32 features, k = {K}, {setup.runs} {'run' if setup.runs == 1 else 'runs'}; "
+        "seconds in one thread, distances and sorting included. An algorithm stops at the first size that takes longer "
+        f"than {frame['budget'].iloc[0]:g} s (the paper allows 10 hours). *By hand* are the algorithms as printed, in "
+        "exact integers of Python (`pivotal.paper`), and the recursion of Jia et al. for `sv-soft`; *engine* is "
         "`pivotal.value`. The paper gives all points the same weight; the weighted algorithms are also timed with "
         "votes of 7 bits by distance.",
         "## What the paper says, and what is found here",

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from pivotal._whole import whole_file
-from pivotal.scaleout.tasks import Account, Solved
+from pivotal.scaleout.tasks import Account, Parts
 
 __all__ = ["Checkpoint"]
 
@@ -61,16 +61,16 @@ class Checkpoint:
             ) from error
         return {int(found[1]) for name in names if (found := _BLOCK.fullmatch(name))}
 
-    def save(self, block: int, solved: Solved) -> None:
+    def save(self, block: int, parts: Parts) -> None:
         """Keep a finished block."""
-        account = solved.account._asdict()
-        arrays = {field.name: getattr(solved, field.name) for field in fields(solved) if field.name != "account"}
+        account = parts.account._asdict()
+        arrays = {field.name: getattr(parts, field.name) for field in fields(parts) if field.name != "account"}
         content = {**arrays, **{name: entry for name, entry in account.items() if entry is not None}}
         buffer = io.BytesIO()
         np.savez(buffer, **content)
         self._write(f"block-{block}.npz", buffer.getvalue())
 
-    def load(self, block: int) -> Solved:
+    def load(self, block: int) -> Parts:
         """Return a finished block."""
         system, folder = self._system()
         path = f"{folder}/block-{block}.npz"
@@ -85,7 +85,7 @@ class Checkpoint:
                 error=float(content.pop("error")),
                 short=bool(content.pop("short")),
             )
-            return Solved(**content, account=account)
+            return Parts(**content, account=account)
         except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise OSError(f"{self.url} is damaged in {path}: {error}. Delete that file and run again.") from error
 

@@ -16,7 +16,7 @@ from pivotal.scaleout.plan import Plan, Recipe, make_plan, summarise, weigh
 from pivotal.scaleout.tasks import (
     Candidates,
     Part,
-    Solved,
+    Parts,
     account_of,
     add_parts,
     add_up,
@@ -202,12 +202,12 @@ def _solve(
     weights: FloatArray | None,
     checkpoint: Checkpoint | None,
     block: int,
-) -> Solved:
-    solved = solve(plan, near, targets, weights)
-    if checkpoint is not None and not solved.account.short:
-        checkpoint.save(block, solved)
-    return solved
+) -> Parts:
+    parts = solve(plan, near, targets, weights)
+    if checkpoint is not None and not parts.account.short:
+        checkpoint.save(block, parts)
+    return parts
 
 
-def _load(checkpoint: Checkpoint, block: int) -> Solved:
+def _load(checkpoint: Checkpoint, block: int) -> Parts:
     return checkpoint.load(block)

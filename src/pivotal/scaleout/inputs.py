@@ -71,8 +71,8 @@ class Rows:
                 return self  # whether they have the same lengths is seen when they are read
             raise ValueError(
                 f"{other.name} and {self.name} must be cut into the same chunks where their lengths are not known; got "
-                f"{other.n_chunks} and {self.n_chunks} chunks. Give both as columns of one dataframe, or find the lengths with "
-                "compute_chunk_sizes."
+                f"{other.n_chunks} and {self.n_chunks} chunks. Give both as columns of one dataframe, or find the "
+                "lengths with compute_chunk_sizes."
             )
         if sum(self.lengths) != sum(other.lengths):
             raise ValueError(

@@ -22,9 +22,9 @@ __all__ = [
     "Candidates",
     "Count",
     "Part",
+    "Parts",
     "Queries",
     "Shard",
-    "Solved",
     "Sums",
     "TooShort",
     "account_of",
@@ -103,7 +103,7 @@ class Account(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Parts:
     """The values of a block's neighbours that are not 0, shard by shard, in the order of the queries within each."""
 
     points: IndexArray
@@ -188,7 +188,7 @@ def merge(plan: Plan, lists: Sequence[Candidates]) -> Candidates:
     return Candidates(distances, points, labels)
 
 
-def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray | None) -> Solved:
+def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray | None) -> Parts:
     """Return the values of the neighbours of a block of queries."""
     recipe, n_queries = plan.recipe, len(targets)
     if n_queries != near.points.shape[0]:
@@ -199,7 +199,7 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
     if n_queries == 0:
         nothing, spread = np.empty(0), 0.0
         account = Account(nothing, nothing, nothing, weights, spread, plan.depth, 0.0, short=False)
-        return Solved(np.empty(0, np.int64), nothing, np.zeros(len(plan.starts), np.int64), account)
+        return Parts(np.empty(0, np.int64), nothing, np.zeros(len(plan.starts), np.int64), account)
     # The points that occur are the training set of an engine that need not know the others.
     occurring, places = np.unique(near.points, return_inverse=True)
     places = places.reshape(near.points.shape)
@@ -223,41 +223,33 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
         votes = to_votes(recipe.weights(near.distances, recipe.k), recipe.bits)[:, : plan.depth]
     places = np.ascontiguousarray(places[:, : plan.depth])
     short = not engine.suffices(places, targets)
-    block, values, dropped = engine.solve(places, votes, targets)
-    game, n_classes, k = recipe.game, plan.n_classes, recipe.k
-    account = Account(
-        game.everyone(block.labels, block.votes, targets, n_classes, k),
-        game.nobody(targets, n_classes),
-        dropped,
-        weights,
-        game.spread(n_classes, plan.extremes, targets),
-        *engine.precision(),
-        short=short,
-    )
+    solved = engine.solved(places, votes, targets)
+    values, spread = solved.values, recipe.game.spread(plan.n_classes, plan.extremes, targets)
     if weights is not None:
         values *= weights[:, np.newaxis]
+    account = Account(solved.everyone, solved.nobody, solved.dropped, weights, spread, *solved.precision, short=short)
     return _by_shard(plan, near.points[:, : plan.depth], values, account)
 
 
-def _by_shard(plan: Plan, points: IndexArray, values: FloatArray, account: Account) -> Solved:
+def _by_shard(plan: Plan, points: IndexArray, values: FloatArray, account: Account) -> Parts:
     rows, columns = np.nonzero(values)  # query after query
     points, values = points[rows, columns], values[rows, columns]
     shards = np.searchsorted(plan.starts, points, side="right") - 1
     order = np.argsort(shards, kind="stable")
     starts = np.searchsorted(shards[order], np.arange(len(plan.starts)))
-    return Solved(points[order], values[order], starts, account)
+    return Parts(points[order], values[order], starts, account)
 
 
-def account_of(solved: Solved) -> Account:
+def account_of(parts: Parts) -> Account:
     """Return what a block counts besides the values."""
-    return solved.account
+    return parts.account
 
 
-def part_of(solved: Solved, shard: int) -> tuple[IndexArray, FloatArray]:
+def part_of(parts: Parts, shard: int) -> tuple[IndexArray, FloatArray]:
     """Return the points of a shard that occur in a block, and their values."""
-    own = slice(solved.starts[shard], solved.starts[shard + 1])
+    own = slice(parts.starts[shard], parts.starts[shard + 1])
     # Copies, so that what moves, or is kept, is the part alone.
-    return solved.points[own].copy(), solved.values[own].copy()
+    return parts.points[own].copy(), parts.values[own].copy()
 
 
 def add_parts(plan: Plan, shard: int, sums: Sums | None, parts: Sequence[tuple[IndexArray, FloatArray]]) -> Sums:
