@@ -15,8 +15,8 @@ NAMES = {
     "LeaveOneOut", "Linear", "Measure", "Method", "NeighborIndex", "Plurality", "RBF", "Regression", "Semivalue",
     "Shapley", "Soft", "Sweep", "Threshold", "Values", "Verification", "__version__", "applications",
     "bits_diagnostic", "conventions", "datasets", "find_label_errors", "interop", "methods", "paper", "scaleout",
-    "sweep", "value", "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors", "verify",
-    "write_report",
+    "sweep", "value", "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors",
+    "verify", "write_report",
 }  # fmt: skip
 
 

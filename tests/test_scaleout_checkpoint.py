@@ -66,6 +66,15 @@ def test_arrays_in_memory_may_have_a_checkpoint_too(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("block-*.npz"))) == 4
 
 
+def test_a_folder_is_found_from_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    lazy = ask("kept")
+    monkeypatch.chdir(tmp_path / "elsewhere")  # as workers may be
+    lazy.compute()
+    assert len(list((tmp_path / "kept").glob("block-*.npz"))) == 3
+
+
 def test_another_file_system() -> None:
     assert np.array_equal(ask("memory://kept/here").values, pivotal.value(X, Y, Q, T).values)
     system = fsspec.filesystem("memory")

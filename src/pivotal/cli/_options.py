@@ -31,7 +31,8 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
         nargs="+",
         metavar="TABLE",
         help=f"{what}: CSV, TSV, Parquet, Feather, JSON (lines or an array), npz, or a pair X.npy,y.npy; several, or a "
-        "pattern in quotes such as 'parts/*.csv', are read as one; - is CSV from standard input",
+        "pattern in quotes such as 'parts/*.csv', are read as one, as are URLs such as 's3://bucket/*.csv'; - is CSV "
+        "from standard input",
     )
     group = parser.add_argument_group("reading")
     group.add_argument("--delimiter", metavar="CHAR", help="between the cells of CSV (default: found from the header)")
@@ -40,11 +41,7 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
         "--na", type=names, default=[], metavar="TEXT,...", help="texts that mean a gap, beside NA, NaN, null, ?, ..."
     )
     group.add_argument(
-        "--max-rows",
-        type=int,
-        default=1_000_000,
-        metavar="N",
-        help="refuse tables with more rows (default: %(default)s)",
+        "--max-rows", type=int, metavar="N", help="refuse tables with more rows (default: 1000000; none on a cluster)"
     )
 
 
@@ -157,6 +154,22 @@ def add_running(parser: Parser) -> None:
         "--config",
         metavar="FILE.toml",
         help='options from a file, such as k = 7 or features = ["age", "height"]; the command line wins',
+    )
+
+
+def add_cluster(parser: Parser) -> None:
+    """Add where to compute, and where to keep what is done of it."""
+    group = parser.add_argument_group("larger than one machine (needs the extra dask)")
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="compute on a Dask cluster, such as tcp://host:8786; local is one on this machine, local:4 with 4 "
+        "workers; tables are then Parquet files, folders or patterns of them, which only workers read",
+    )
+    add_folder(
+        group,
+        "--checkpoint",
+        help="keep what is finished in this folder, or at this URL; the same command goes on where it was cut short",
     )
 
 

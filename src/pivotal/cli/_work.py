@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from pivotal._types import AnyArray, IndexArray
     from pivotal.results import Values
-    from pivotal.tables import Prepared, Table
+    from pivotal.tables import Prepared, Roles, Table
+    from pivotal.tables.distributed import Spread
 
 # Options of the command line that are arguments of pivotal.value, and what they are called there.
 _SETTINGS: Final = {
@@ -34,6 +35,7 @@ _SETTINGS: Final = {
     "samples": "n_samples",
     "target_se": "target_se",
     "max_time": "max_time",
+    "checkpoint": "checkpoint",
 }
 
 
@@ -61,6 +63,27 @@ class Data:
     label: str
     regression: bool
 
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self.table.name
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadData:
+    """A table that workers read and prepare.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    prepared : Spread
+        Features and labels of its rows, and of the test rows.
+    """
+
+    name: str
+    prepared: Spread
+
 
 def load(
     options: argparse.Namespace, screen: Screen, *, targets: tuple[str | None, ...], results: str | None = None
@@ -76,33 +99,43 @@ def load(
     results : str, optional
         The one among them that holds results rather than rows of the table.
     """
-    if options.seed < 0:
-        raise ValueError(f"--seed must be a whole number of at least 0; got {options.seed}.")
-    _check_targets(options, targets, options.table)
-    if results is not None:
-        from pivotal.tables import check_results_target
-
-        check_results_target(results)
+    check_outputs(options, targets, results)
     import numpy as np
 
-    from pivotal.tables import Roles, prepare, read_many, split
-    from pivotal.tables.columns import GAPS
+    from pivotal.tables import prepare, read_many, split
+    from pivotal.tables.read import MAX_ROWS
 
-    reading = {"max_rows": options.max_rows, "delimiter": options.delimiter, "encoding": options.encoding}
+    max_rows = MAX_ROWS if options.max_rows is None else options.max_rows
+    reading = {"max_rows": max_rows, "delimiter": options.delimiter, "encoding": options.encoding}
     start = time.perf_counter()
     screen.detail(f"reading {' '.join(options.table)}")
     table, files = read_many(options.table, **reading)
     test_path, share = getattr(options, "test", None), getattr(options, "split", None)
     test, test_files = read_many([test_path], **reading) if test_path else (None, [])
-    _check_targets(options, targets, [*files, *test_files])
+    check_targets(options, targets, [*files, *test_files])
     label = options.label or _usual_label(table)
     rows = np.arange(len(table))
     train = table
     if share is not None:
         rows, held_out = split(table, label, share, options.seed)
         train, test = table.take(rows), table.take(held_out)
-    regression = _is_regression(options)
-    roles = Roles(
+    regression = is_regression(options)
+    roles = roles_of(options, label)
+    prepared = prepare(train, test, roles, regression=regression)
+    held = f", {len(table) - len(rows)} of them held out at random" if share is not None else ""
+    apart = f"; {len(test)} test rows in {test.name}" if test is not None and share is None else ""
+    screen.note(f"{table.name}: {count_rows(len(table))}{held}{apart}")
+    screen.columns(prepared.treatments)
+    screen.detail(f"read and prepared in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features")
+    return Data(table, rows, prepared, label, regression)
+
+
+def roles_of(options: argparse.Namespace, label: str) -> Roles:
+    """Return which column plays which part."""
+    from pivotal.tables import Roles
+    from pivotal.tables.columns import GAPS
+
+    return Roles(
         label,
         id=options.id,
         owner=getattr(options, "owner", None),
@@ -116,26 +149,35 @@ def load(
         gaps=GAPS | set(options.na),
         max_categories=options.max_categories,
     )
-    prepared = prepare(train, test, roles, regression=regression)
-    held = f", {len(table) - len(rows)} of them held out at random" if share is not None else ""
-    apart = f"; {len(test)} test rows in {test.name}" if test is not None and share is None else ""
-    screen.note(f"{table.name}: {_rows(len(table))}{held}{apart}")
-    screen.columns(prepared.treatments)
-    screen.detail(f"read and prepared in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features")
-    return Data(table, rows, prepared, label, regression)
 
 
-def _rows(n: int) -> str:
+def count_rows(n: int) -> str:
+    """Say how many rows there are."""
     return "1 row" if n == 1 else f"{n} rows"
 
 
-def _check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], inputs: list[str]) -> None:
+def check_outputs(options: argparse.Namespace, targets: tuple[str | None, ...], results: str | None) -> None:
+    """Turn down outputs that cannot be written, before anything is read."""
+    if options.seed < 0:
+        raise ValueError(f"--seed must be a whole number of at least 0; got {options.seed}.")
+    check_targets(options, targets, options.table)
+    if results is not None:
+        from pivotal.tables import check_results_target
+
+        check_results_target(results)
+
+
+def check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], inputs: list[str]) -> None:
     """Turn down outputs that cannot be written, or that are inputs."""
     from pivotal.tables import check_target
+    from pivotal.tables._remote import is_url
     from pivotal.tables._targets import is_stream
     from pivotal.tables.read import format_of, is_pair
 
     written = [target for target in targets if target is not None]
+    elsewhere = next((target for target in written if is_url(target)), None)
+    if elsewhere is not None:
+        raise UsageError(f"outputs are written to files on this machine; got {elsewhere}. Write one here, and copy it.")
     if written.count("-") > 1:
         raise UsageError("only one output can go to standard output.")
     if len(set(written)) < len(written):
@@ -160,7 +202,8 @@ def _usual_label(table: Table) -> str:
     raise UsageError(f"say which column of {table.name} holds the labels, for example --label {last!r}.")
 
 
-def _is_regression(options: argparse.Namespace) -> bool:
+def is_regression(options: argparse.Namespace) -> bool:
+    """Whether the label is a number to be predicted."""
     utility = getattr(options, "utility", None)
     if utility is None:
         return False
@@ -172,7 +215,7 @@ def _is_regression(options: argparse.Namespace) -> bool:
 def value_rows(
     options: argparse.Namespace,
     screen: Screen,
-    data: Data,
+    data: Data | SpreadData,
     *,
     against_test: bool = True,
     defaults: Mapping[str, Any] | None = None,
@@ -183,7 +226,7 @@ def value_rows(
     ----------
     options : Namespace
     screen : Screen
-    data : Data
+    data : Data or SpreadData
     against_test : bool, default=True
         Whether the test rows are the queries; else, or without any, the rows value each other.
     defaults : mapping, optional
@@ -191,7 +234,7 @@ def value_rows(
     """
     from pivotal.valuation import value
 
-    chosen = {name: getattr(options, option) for option, name in _SETTINGS.items()}
+    chosen = {name: getattr(options, option, None) for option, name in _SETTINGS.items()}
     settings = {**(defaults or {}), **{name: choice for name, choice in chosen.items() if choice is not None}}
     if settings.get("method", "exact") != "exact":
         settings["random_state"] = options.seed
@@ -199,7 +242,7 @@ def value_rows(
     X_test, y_test = (prepared.X_test, prepared.y_test) if against_test else (None, None)
     if X_test is None and len(prepared.X) < 2:
         raise ValueError(
-            f"{data.table.name} has 1 row, and rows that value each other must be at least two; add rows, or test rows "
+            f"{data.name} has 1 row, and rows that value each other must be at least two; add rows, or test rows "
             "with --test."
         )
     start = time.perf_counter()
@@ -213,6 +256,9 @@ def value_rows(
         progress=screen.progress,
         **settings,
     )
+    compute = getattr(values, "compute", None)
+    if compute is not None:
+        values = compute()  # on Dask, values are computed when they are asked for
     screen.detail(f"valued in {time.perf_counter() - start:.2f} s: {dict(values.settings)}")
     screen.tell(describe(values, by_test=X_test is not None))
     return values
@@ -225,7 +271,7 @@ def describe(values: Values, *, by_test: bool) -> str:
         f"{name} = {settings[name]}" for name in ("method", "semivalue", "utility", "k") if name in settings
     )
     by = f"by {values.n_queries} test rows" if by_test else "by each other"
-    words = [f"{_rows(len(values))} valued {by} ({how})"]
+    words = [f"{count_rows(len(values))} valued {by} ({how})"]
     if values.standard_error is not None:
         words.append(f"standard errors up to {values.standard_error.max():.1e}")
     elif values.error_bound is not None:
@@ -235,11 +281,14 @@ def describe(values: Values, *, by_test: bool) -> str:
     return "; ".join(words) + "."
 
 
-def extreme_rows(values: Values, prepared: Prepared, n: int, *, best: bool) -> pd.DataFrame:
+def extreme_rows(values: Values, data: Data | SpreadData, n: int, *, best: bool) -> pd.DataFrame:
     """Return the n most or least valuable rows with their labels and something to read."""
+    import numpy as np
+
     frame = values.top(n) if best else values.bottom(n)
     places: AnyArray = frame.index.to_numpy()
-    shown = frame.assign(label=prepared.y[places])
-    if prepared.text is not None:
-        shown["text"] = [prepared.text[place] for place in places]
+    shown = frame.assign(label=np.asarray(data.prepared.y[places]))
+    text = data.prepared.text if isinstance(data, Data) else None
+    if text is not None:
+        shown["text"] = [text[place] for place in places]
     return shown

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Final
 
 from pivotal.cli._options import (
+    add_cluster,
     add_columns,
     add_file,
     add_held_out,
@@ -17,6 +19,9 @@ from pivotal.cli._options import (
 
 if TYPE_CHECKING:
     from pivotal.cli._parser import Parser
+    from pivotal.cli._screen import Screen
+    from pivotal.cli._work import Data, SpreadData
+    from pivotal.results import Values
 
 _SHOWN: Final = 5  # rows from each end where nothing else was asked for
 
@@ -26,6 +31,7 @@ examples:
   pivotal value train.csv --test test.csv --label species --semivalue shapley -o values.parquet
   pivotal value houses.csv --split 0.2 --label price --utility regression --bottom 10
   pivotal value 'parts/*.parquet' --label y --id key -o values.jsonl --report report.html
+  pivotal value 's3://bucket/*.parquet' --label y --scheduler tcp://host:8786 -o values.parquet
   cat train.csv | pivotal value - --label species -o - --quiet | sort -t, -k2 -g
 """
 
@@ -52,6 +58,7 @@ def describe(parser: Parser) -> None:
     group.add_argument("--top", type=int, metavar="N", help="print the N most valuable rows")
     group.add_argument("--bottom", type=int, metavar="N", help="print the N least valuable rows")
     add_file(group, "--report", metavar="FILE.html", help="write one page with charts and tables")
+    add_cluster(parser)
     add_running(parser)
     parser.set_defaults(run=run)
 
@@ -60,7 +67,6 @@ def run(options: argparse.Namespace) -> None:
     """Value the rows, and write and print what was asked for."""
     from pivotal.cli._parser import UsageError
     from pivotal.cli._screen import Screen
-    from pivotal.cli._work import extreme_rows, load, value_rows
 
     screen = Screen(options)
     for name in ("top", "bottom"):
@@ -69,19 +75,28 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name} must be a whole number of at least 1; got {n}.")
     if options.report == "-":
         raise UsageError("the report needs a file, for example --report report.html.")
-    data = load(options, screen, targets=(options.out, options.report), results=options.out)
-    values = value_rows(options, screen, data)
-    top, bottom = options.top, options.bottom
-    if options.out is None and options.report is None and top is None and bottom is None and not options.quiet:
-        top = bottom = _SHOWN
-    if top:
-        screen.show("Most valuable", extreme_rows(values, data.prepared, top, best=True))
-    if bottom:
-        screen.show("Least valuable", extreme_rows(values, data.prepared, bottom, best=False))
-    if options.out is not None:
-        from pivotal.tables import write_values
+    if options.checkpoint is not None and "://" not in options.checkpoint:
+        options.checkpoint = os.path.abspath(options.checkpoint)  # noqa: PTH100  workers may be in another directory
+    if options.scheduler is None:
+        _value_here(options, screen)
+    else:
+        from pivotal.cli._cluster import check_options, connected, load_spread
+        from pivotal.cli._work import check_outputs
 
-        write_values(values, options.out, safe=options.safe_csv, form=options.format)
+        check_options(options)
+        check_outputs(options, (options.out,), options.out)
+        with connected(options.scheduler, screen):
+            _write(options, screen, load_spread(options, screen))
+    screen.wrote(options.out)
+    screen.wrote(options.report)
+
+
+def _value_here(options: argparse.Namespace, screen: Screen) -> None:
+    """Value rows on this machine, and make the report."""
+    from pivotal.cli._work import load
+
+    data = load(options, screen, targets=(options.out, options.report), results=options.out)
+    values = _write(options, screen, data)
     if options.report is not None:
         from pivotal.report import write_report
 
@@ -99,5 +114,22 @@ def run(options: argparse.Namespace) -> None:
             title=f"Values of {data.table.name}",
             random_state=options.seed,
         )
-    screen.wrote(options.out)
-    screen.wrote(options.report)
+
+
+def _write(options: argparse.Namespace, screen: Screen, data: Data | SpreadData) -> Values:
+    """Value rows, wherever they are; print and write the values."""
+    from pivotal.cli._work import extreme_rows, value_rows
+
+    values = value_rows(options, screen, data)
+    top, bottom = options.top, options.bottom
+    if options.out is None and options.report is None and top is None and bottom is None and not options.quiet:
+        top = bottom = _SHOWN
+    if top:
+        screen.show("Most valuable", extreme_rows(values, data, top, best=True))
+    if bottom:
+        screen.show("Least valuable", extreme_rows(values, data, bottom, best=False))
+    if options.out is not None:
+        from pivotal.tables import write_values
+
+        write_values(values, options.out, safe=options.safe_csv, form=options.format)
+    return values

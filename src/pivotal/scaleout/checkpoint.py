@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import secrets
 import zipfile
@@ -38,6 +39,12 @@ class Checkpoint:
     """
 
     url: str
+
+    @staticmethod
+    def at(path: str | os.PathLike[str]) -> Checkpoint:
+        """Return the checkpoint in a folder, which workers in other folders find as well."""
+        url = os.fspath(path)
+        return Checkpoint(url if "://" in url else str(Path(url).absolute()))
 
     def open(self, about: Mapping[str, str]) -> set[int]:
         """Return the numbers of the blocks that are finished; a new folder is made the valuation's own.

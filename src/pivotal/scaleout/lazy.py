@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields, replace
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Final
 
 import numpy as np
@@ -80,7 +80,7 @@ def value_lazily(
         query_weights,
         own_weights,
         None if valuation.block_size is None else check_count(valuation.block_size, "block_size"),
-        None if checkpoint is None else Checkpoint(fspath(checkpoint)),
+        None if checkpoint is None else Checkpoint.at(checkpoint),
     )
     named = as_rows(ids, "ids") if ids is not None else None
     found = row_names(X_train)

@@ -81,7 +81,7 @@ def _frame(table: Table, kinds: Mapping[str, Kind], roles: Roles) -> pd.DataFram
     columns: dict[str, AnyArray] = {}
     for place, (name, kind) in enumerate(kinds.items()):
         if kind == "number":
-            content = _numbers(table, name, roles)
+            content = finite_numbers(table, name, roles)
         else:
             content = as_text(table, name, roles.gaps)
             content[pd.isna(content)] = np.nan
@@ -95,7 +95,8 @@ def _frame(table: Table, kinds: Mapping[str, Kind], roles: Roles) -> pd.DataFram
     return pd.DataFrame({key: pd.Series(content) for key, content in columns.items()})
 
 
-def _numbers(table: Table, name: str, roles: Roles) -> FloatArray:
+def finite_numbers(table: Table, name: str, roles: Roles) -> FloatArray:
+    """Return a column of numbers, NaN where there is a gap; raise where there is anything else."""
     numbers, wrong = as_numbers(table, name, roles.gaps)
     if len(wrong):
         cell = table.column(name)[int(wrong[0])].as_py()

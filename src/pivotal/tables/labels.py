@@ -8,7 +8,7 @@ from pivotal._types import AnyArray, FloatArray
 from pivotal.tables.columns import as_numbers, as_text, count_different, find_gaps, holds_lists, is_numeric
 from pivotal.tables.table import Table
 
-__all__ = ["read_labels"]
+__all__ = ["all_numbers", "as_classes", "as_responses", "check_classes", "read_labels"]
 
 
 def read_labels(train: Table, test: Table | None, label: str, regression: bool) -> tuple[AnyArray, AnyArray | None]:
@@ -30,19 +30,21 @@ def read_labels(train: Table, test: Table | None, label: str, regression: bool) 
                 f"{label!r}, the first is {table.row(missing[0])}. Drop these rows."
             )
     if regression:
-        read = [_responses(table, label) for table in tables]
+        read = [as_responses(table, label) for table in tables]
     else:
-        _check_classes(train, label)
-        read = [_classes(table, label, all(_all_numbers(one, label) for one in tables)) for table in tables]
+        check_classes(count_different(train, label), len(train), label, train.name, numeric=all_numbers(train, label))
+        read = [as_classes(table, label, all(all_numbers(one, label) for one in tables)) for table in tables]
     return read[0], read[1] if test is not None else None
 
 
-def _all_numbers(table: Table, label: str) -> bool:
+def all_numbers(table: Table, label: str) -> bool:
+    """Whether all labels are finite numbers."""
     numbers, wrong = as_numbers(table, label, ()) if table.written or is_numeric(table, label) else (None, [0])
     return numbers is not None and not len(wrong) and bool(np.isfinite(numbers).all())
 
 
-def _responses(table: Table, label: str) -> FloatArray:
+def as_responses(table: Table, label: str) -> FloatArray:
+    """Return labels that are numbers to be predicted."""
     numbers, wrong = as_numbers(table, label, ())
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong) or bad.size:
@@ -55,7 +57,8 @@ def _responses(table: Table, label: str) -> FloatArray:
     return numbers
 
 
-def _classes(table: Table, label: str, numeric: bool) -> AnyArray:
+def as_classes(table: Table, label: str, numeric: bool) -> AnyArray:
+    """Return labels that are classes: whole numbers, or text."""
     if not numeric:
         return as_text(table, label, ())
     numbers = as_numbers(table, label, ()).numbers
@@ -68,11 +71,11 @@ def _classes(table: Table, label: str, numeric: bool) -> AnyArray:
     return numbers.astype(np.int64)
 
 
-def _check_classes(train: Table, label: str) -> None:
-    if count_different(train, label) == len(train) and len(train) > 2:
-        numeric = _all_numbers(train, label)
+def check_classes(n_different: int, n_rows: int, label: str, name: str, *, numeric: bool) -> None:
+    """Turn down labels of which no two are alike, given how many are different."""
+    if n_different == n_rows and n_rows > 2:
         fix = "use --utility regression to predict numbers" if numeric else "choose another column with --label"
         raise ValueError(
-            f"column {label!r} of {train.name} has a different label in each of its {len(train)} rows, so that no row "
-            f"says anything about another; {fix}."
+            f"column {label!r} of {name} has a different label in each of its {n_rows} rows, so that no row says "
+            f"anything about another; {fix}."
         )

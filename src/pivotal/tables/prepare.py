@@ -113,26 +113,27 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
                 raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
     X, X_test, done = build(train, test, {name: kinds[name] for name in used}, roles)
     y, y_test = read_labels(train, test, label, regression)
-    done[label] = "predicted, a number" if regression else _count_classes(y)
+    done[label] = "predicted, a number" if regression else classes_in_words(len(pd.unique(y)))
     return Prepared(
         X,
         y,
         X_test,
         y_test,
-        ids=train.row_numbers if roles.id is None else _names(train, roles.id, "--id"),
-        owners=None if roles.owner is None else _names(train, roles.owner, "--owner"),
+        ids=train.row_numbers if roles.id is None else row_names(train, roles.id, "--id"),
+        owners=None if roles.owner is None else row_names(train, roles.owner, "--owner"),
         text=_readable(train, [name for name, kind in kinds.items() if kind == "text"]),
         images=_pictures(train, [name for name, kind in kinds.items() if kind == "image"]),
         treatments=tuple(Treatment(name, kind, done.get(name, what)) for name, (kind, what) in treatments.items()),
     )
 
 
-def _count_classes(y: AnyArray) -> str:
-    n_classes = len(pd.unique(y))
+def classes_in_words(n_classes: int) -> str:
+    """Say what became of the column of labels."""
     return "predicted, only one class" if n_classes == 1 else f"predicted, {n_classes} classes"
 
 
-def _names(table: Table, column: str, option: str) -> AnyArray:
+def row_names(table: Table, column: str, option: str) -> AnyArray:
+    """Return a column that names rows, or their owners; raise where it has gaps."""
     text = as_text(table, column, {""})
     missing = np.flatnonzero(pd.isna(text))
     if missing.size:

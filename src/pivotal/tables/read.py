@@ -1,14 +1,15 @@
-"""Files to tables: CSV, TSV, Parquet, Feather, JSON, npz, pairs of npy, patterns of them, and CSV from a pipe."""
+"""Files to tables: CSV, TSV, Parquet, Feather, JSON, npz, pairs of npy; patterns and URLs of them; CSV from a pipe."""
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from pivotal._types import AnyArray
+from pivotal.tables import _remote
+from pivotal.tables._remote import RemoteFile, is_pattern, is_url, link_of
 from pivotal.tables._text import read_csv, read_json
 from pivotal.tables.table import Table, from_arrays
 
@@ -36,12 +39,15 @@ FORMATS: Final = {
     ".npz": "npz",
     ".npy": "npy",
 }
+File = Path | RemoteFile
+
 _PACKED: Final = ("csv", "tsv", "jsonl", "json")  # may end in .gz
 
 
 def format_of(path: str) -> str:
     """Return the format that the end of a file name stands for."""
-    suffixes = [suffix.lower() for suffix in Path(path.split(",")[0] if is_pair(path) else path).suffixes]
+    name = path.split(",")[0] if is_pair(path) else path
+    suffixes = [suffix.lower() for suffix in Path(link_of(name) if is_url(name) else name).suffixes]
     packed = suffixes[-1:] == [".gz"]
     last = suffixes[-2 if packed else -1 :][:1]
     found = FORMATS.get(last[0]) if last else None
@@ -65,7 +71,8 @@ def read_many(
     Parameters
     ----------
     paths : sequence of str
-        File names, patterns such as `parts/*.csv`, pairs `X.npy,y.npy`, or `-` for CSV from a pipe.
+        File names, patterns such as `parts/*.csv`, pairs `X.npy,y.npy`, or `-` for CSV from a pipe; also URLs such as
+        `s3://bucket/parts/*.csv`, where fsspec and what it needs for them are installed.
     max_rows : int
         More rows than this are an error, raised before they are all in memory.
     delimiter : str, optional
@@ -84,11 +91,11 @@ def read_many(
     for file in files:
         room = max_rows - sum(len(table) for table in tables)
         tables.append(read(file, max_rows=room, delimiter=delimiter, encoding=encoding, limit=max_rows))
-    return _together(tables, " ".join(paths)), files
+    return _together(tables, " ".join(paths)), [file if isinstance(file, str) else file.name for file in files]
 
 
 def read(
-    path: str,
+    path: str | RemoteFile,
     *,
     max_rows: int = MAX_ROWS,
     delimiter: str | None = None,
@@ -99,7 +106,9 @@ def read(
 
     Parameters
     ----------
-    path, max_rows, delimiter, encoding
+    path : str or RemoteFile
+        File name, pair of them, URL, or `-`.
+    max_rows, delimiter, encoding
         As in `read_many`.
     limit : int, optional
         What the message calls the limit, when other files have used some of it.
@@ -108,20 +117,38 @@ def read(
     if path == "-":
         cells, cut = read_csv(sys.stdin.buffer, "standard input", delimiter, encoding, allowed)
         return _with_rows(Table(cells, "standard input", "csv", cut))
-    kind = format_of(path)
-    if is_pair(path):
-        return _with_rows(_read_pair(path, allowed))
-    file = Path(path)
+    file = _place(path) if isinstance(path, str) else path
+    name = path if isinstance(path, str) else path.name
+    kind = format_of(name)
+    if is_pair(name):
+        return _with_rows(_read_pair(name, allowed))
+    with _said(file, name):
+        try:
+            return _with_rows(_READERS[kind](file, name, kind, delimiter, encoding, allowed))
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{name} is not a {kind} file, or damaged ({_first_line(error)}).") from error
+
+
+def _place(path: str) -> File:
+    return RemoteFile(path, *_remote.locate(path)) if is_url(path) and not is_pair(path) else Path(path)
+
+
+@contextlib.contextmanager
+def _said(file: File, name: str) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read."""
+    if isinstance(file, RemoteFile):
+        with _remote.in_words(name):
+            yield
+        return
     try:
         if not file.exists():
             raise FileNotFoundError(2, "there is no such file")
         if file.is_dir():
             raise IsADirectoryError(21, "it is a directory; name the files in it, for example with a pattern in quotes")
-        return _with_rows(_READERS[kind](file, path, kind, delimiter, encoding, allowed))
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is not a {kind} file, or damaged ({_first_line(error)}).") from error
+        yield
     except OSError as error:
-        raise OSError(f"cannot read {path}: {error.strerror or _first_line(error)}.") from error
+        kind = FileNotFoundError if isinstance(error, FileNotFoundError) else OSError
+        raise kind(f"cannot read {name}: {error.strerror or _first_line(error)}.") from error
 
 
 class _Limit:
@@ -139,67 +166,90 @@ class _Limit:
             )
 
 
-def _read_delimited(file: Path, path: str, kind: str, delimiter: str | None, encoding: str, limit: _Limit) -> Table:
+def _read_delimited(file: File, path: str, kind: str, delimiter: str | None, encoding: str, limit: _Limit) -> Table:
     with _opened(file) as stream:
         wanted = "\t" if kind == "tsv" and delimiter is None else delimiter
         cells, cut = read_csv(stream, path, wanted, encoding, limit)
-    return Table(cells, path, kind, cut, folder=file.parent)
+    return Table(cells, path, kind, cut, folder=_folder(file))
 
 
-def _read_json(file: Path, path: str, kind: str, _: str | None, encoding: str, limit: _Limit) -> Table:
+def _read_json(file: File, path: str, kind: str, _: str | None, encoding: str, limit: _Limit) -> Table:
     with _opened(file) as stream:
         cells, lines = read_json(stream, path, encoding, limit)
-    return Table(cells, path, kind, lines=lines, folder=file.parent)
+    return Table(cells, path, kind, lines=lines, folder=_folder(file))
 
 
-def _opened(file: Path) -> Any:
-    if file.suffix.lower() == ".gz":
-        import gzip
+@contextlib.contextmanager
+def _opened(file: File) -> Iterator[IO[bytes]]:
+    with file.open("rb") if isinstance(file, Path) else file.open() as stream:
+        if file.suffix.lower() == ".gz":
+            import gzip
 
-        return gzip.open(file, "rb")
-    return file.open("rb")
+            with gzip.open(stream, "rb") as unpacked:
+                yield unpacked  # type: ignore[misc]
+        else:
+            yield stream
 
 
-def _read_parquet(file: Path, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
-    with pq.ParquetFile(file) as parquet:
+@contextlib.contextmanager
+def _for_arrow(file: File) -> Iterator[Any]:
+    """Hand a file to Arrow, which opens those of this machine itself."""
+    if isinstance(file, Path):
+        yield file
+    else:
+        with file.open() as stream:
+            yield stream
+
+
+def _folder(file: File) -> Path | None:
+    return file.parent if isinstance(file, Path) else None
+
+
+def _read_parquet(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
+    with _for_arrow(file) as source, pq.ParquetFile(source) as parquet:
         limit.check(parquet.metadata.num_rows, path)
-        return Table(parquet.read(), path, kind, folder=file.parent)
+        return Table(parquet.read(), path, kind, folder=_folder(file))
 
 
-def _read_feather(file: Path, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
-    cells = pyarrow.feather.read_table(file)
+def _read_feather(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
+    with _for_arrow(file) as source:
+        cells = pyarrow.feather.read_table(source)
     limit.check(cells.num_rows, path)
-    return Table(cells, path, kind, folder=file.parent)
+    return Table(cells, path, kind, folder=_folder(file))
 
 
-def _read_npz(file: Path, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
+def _read_npz(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
     arrays = {}
     try:
         # Opened here, because NumPy leaves a broken archive open.
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        with _opened(file) as stream, np.load(stream, allow_pickle=False) as archive:
             for name in archive.files:
                 arrays[name] = archive[name]
     except (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         raise _not_arrays(path, error) from error
-    return _from_checked(arrays, path, kind, file.parent, limit)
+    return _from_checked(arrays, path, kind, _folder(file), limit)
 
 
-def _read_npy(file: Path, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
-    return _from_checked({"X": _load_npy(file)}, path, kind, file.parent, limit)
+def _read_npy(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
+    return _from_checked({"X": _load_npy(file, path)}, path, kind, _folder(file), limit)
 
 
 def _read_pair(path: str, limit: _Limit) -> Table:
-    features, labels = (Path(part) for part in path.split(","))
-    return _from_checked({"X": _load_npy(features), "y": _load_npy(labels)}, path, "npy", features.parent, limit)
+    names = path.split(",")
+    files = [_place(name) for name in names]
+    arrays = []
+    for file, name in zip(files, names, strict=True):
+        with _said(file, name):
+            arrays.append(_load_npy(file, name))
+    return _from_checked(dict(zip("Xy", arrays, strict=True)), path, "npy", _folder(files[0]), limit)
 
 
-def _load_npy(file: Path) -> AnyArray:
+def _load_npy(file: File, path: str) -> AnyArray:
     try:
-        loaded: AnyArray = np.load(file, allow_pickle=False)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"cannot read {file}: there is no such file.") from error
+        with _opened(file) as stream:
+            loaded: AnyArray = np.load(stream, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise _not_arrays(str(file), error) from error
+        raise _not_arrays(path, error) from error
     return loaded
 
 
@@ -209,7 +259,7 @@ def _not_arrays(path: str, error: Exception) -> ValueError:
     )
 
 
-def _from_checked(arrays: dict[str, AnyArray], path: str, kind: str, folder: Path, limit: _Limit) -> Table:
+def _from_checked(arrays: dict[str, AnyArray], path: str, kind: str, folder: Path | None, limit: _Limit) -> Table:
     lengths = {name: array.shape[0] for name, array in arrays.items() if array.ndim}
     if not lengths:
         raise ValueError(f"{path} holds no array with a row per point; give one such as X of shape (n, d).")
@@ -227,7 +277,7 @@ def _from_checked(arrays: dict[str, AnyArray], path: str, kind: str, folder: Pat
     return from_arrays({name: arrays[name] for name in lengths}, path, kind, folder)
 
 
-_READERS: Final[dict[str, Callable[[Path, str, str, str | None, str, _Limit], Table]]] = {
+_READERS: Final[dict[str, Callable[[File, str, str, str | None, str, _Limit], Table]]] = {
     "csv": _read_delimited,
     "tsv": _read_delimited,
     "jsonl": _read_json,
@@ -239,9 +289,13 @@ _READERS: Final[dict[str, Callable[[Path, str, str, str | None, str, _Limit], Ta
 }
 
 
-def _expand(path: str) -> list[str]:
+def _expand(path: str) -> Sequence[str | RemoteFile]:
     """Return the files that a pattern matches, in the order of their names; a name that exists is itself."""
-    if path == "-" or Path(path).exists() or not any(sign in path for sign in "*?["):
+    if path == "-" or is_pair(path):
+        return [path]
+    if is_url(path):
+        return _remote.expand(path)
+    if Path(path).exists() or not is_pattern(path):
         return [path]
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  patterns may be absolute
     if not found:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, kind_of
 from pivotal.tables.table import Table
 
-__all__ = ["Roles", "Treatment", "choose"]
+__all__ = ["Roles", "Treatment", "choose", "matching"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Treatment:
 
 def choose(train: Table, roles: Roles) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
     """Decide what each column is, and say why those that are not used are not."""
-    wanted = None if roles.features is None else _matching(train, roles.features, "--features")
-    ignored = _matching(train, roles.ignore, "--ignore")
+    wanted = None if roles.features is None else matching(train, roles.features, "--features")
+    ignored = matching(train, roles.ignore, "--ignore")
     said: dict[str, Kind] = {}
     named: tuple[tuple[Kind, Collection[str]], ...] = (
         ("category", roles.categorical),
@@ -74,7 +74,7 @@ def choose(train: Table, roles: Roles) -> tuple[dict[str, Kind], dict[str, tuple
     )
     for kind, columns in named:
         option = "--categorical" if kind == "category" else f"--{kind}"
-        said |= dict.fromkeys(_matching(train, columns, option), kind)
+        said |= dict.fromkeys(matching(train, columns, option), kind)
     kinds: dict[str, Kind] = {}
     treatments: dict[str, tuple[str, str]] = {}
     for name in train.columns:
@@ -132,7 +132,8 @@ _SAID: Final = {
 }
 
 
-def _matching(table: Table, patterns: Collection[str], option: str) -> list[str]:
+def matching(table: Table, patterns: Collection[str], option: str) -> list[str]:
+    """Return the columns that names and patterns stand for; raise where a name stands for none."""
     found: list[str] = []
     for pattern in patterns:
         if pattern in table.columns:

@@ -125,7 +125,7 @@ class Table:
         return replace(self, cells=changed, lines=None if lines is None else pa.array(lines, pa.large_string()))
 
 
-def from_arrays(arrays: dict[str, AnyArray], name: str, format: str, folder: Path) -> Table:  # noqa: A002
+def from_arrays(arrays: dict[str, AnyArray], name: str, format: str, folder: Path | None) -> Table:  # noqa: A002
     """Make a table of NumPy arrays with a row per point; those of several dimensions become columns of vectors."""
     columns, fields = [], []
     for key, array in arrays.items():

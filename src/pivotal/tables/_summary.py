@@ -1,0 +1,294 @@
+"""What workers learn from the pieces of a table, and how it adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.tables._features import MOST_CATEGORIES, finite_numbers
+from pivotal.tables._pieces import Piece, read_piece
+from pivotal.tables.columns import Kind, as_text, as_vectors, find_gaps, holds_lists, kind_of
+from pivotal.tables.labels import all_numbers, as_classes, as_responses
+from pivotal.tables.prepare import row_names
+from pivotal.tables.roles import Roles, choose, matching
+from pivotal.tables.table import Table
+
+__all__ = [
+    "Different",
+    "Labels",
+    "Look",
+    "Moments",
+    "Question",
+    "Summary",
+    "add_up",
+    "look_at",
+    "summarise",
+    "words_of",
+]
+
+_EPS: Final = float(np.finfo(np.float64).eps)
+
+
+class Moments(NamedTuple):
+    """Number of rows, and of each column the mean and the sum of squared deviations from it."""
+
+    n_rows: int
+    mean: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, columns: FloatArray) -> Moments:
+        """Return those of an array of shape (n_columns, n_rows), in which sums run along memory."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = columns.mean(axis=1)
+            rest = columns - mean[:, np.newaxis]
+            squares = (rest**2).sum(axis=1) - rest.sum(axis=1) ** 2 / columns.shape[1]
+        return cls(columns.shape[1], mean, squares)
+
+    def joined(self, other: Moments) -> Moments:
+        """Return those of the rows of both, by the formula of Chan, Golub and LeVeque."""
+        n_rows = self.n_rows + other.n_rows
+        share = other.n_rows / n_rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = other.mean - self.mean
+            squares = self.squares + other.squares + step**2 * (self.n_rows * share)
+            return Moments(n_rows, self.mean + step * share, squares)
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Standard deviations, the rows being the population; 1 for a constant column, as in StandardScaler."""
+        variance = np.maximum(self.squares, 0.0) / self.n_rows
+        blur = self.n_rows * _EPS * variance + (self.n_rows * self.mean * _EPS) ** 2  # what rounding can make of 0
+        return np.where(variance <= blur, 1.0, np.sqrt(variance))
+
+
+class Different(NamedTuple):
+    """The values of a category; None where there are more than `most`."""
+
+    most: int
+    words: frozenset[str] | None
+
+    def joined(self, other: Different) -> Different:
+        """Return the values of both."""
+        words = None if self.words is None or other.words is None else self.words | other.words
+        return Different(self.most, None if words is None or len(words) > self.most else words)
+
+
+class Labels(NamedTuple):
+    """Gaps among the labels, whether all are numbers, and the classes."""
+
+    gaps: int
+    numeric: bool
+    classes: frozenset[Any]
+
+    def joined(self, other: Labels) -> Labels:
+        """Return what is known of both."""
+        return Labels(self.gaps + other.gaps, self.numeric and other.numeric, self.classes | other.classes)
+
+
+class Width(NamedTuple):
+    """How long vectors are, what their numbers are, and their moments if they are to be standardised."""
+
+    length: int
+    dtype: np.dtype[Any]
+    moments: Moments | None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of every piece.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the table.
+    schema : pyarrow Schema
+        Its columns.
+    roles : Roles
+        Which column plays which part.
+    regression : bool
+        Whether the label is a number to be predicted.
+    kinds : mapping of str to Kind
+        Columns that are features, or may be.
+    undecided : collection of str
+        Categories that are text if they have too many different values.
+    training : bool, default=True
+        Whether anything is learned; test rows are only checked.
+    """
+
+    name: str
+    schema: pa.Schema
+    roles: Roles
+    regression: bool
+    kinds: Mapping[str, Kind]
+    undecided: Collection[str] = ()
+    training: bool = True
+
+    def of(self, *kinds: Kind) -> list[str]:
+        """Return the columns of some kinds."""
+        return [name for name, kind in self.kinds.items() if kind in kinds]
+
+    def scaled(self, name: str) -> bool:
+        """Whether a column of vectors is standardised."""
+        return self.roles.scale == "all" or (self.roles.scale == "numbers" and self.kinds[name] == "matrix")
+
+    def read(self, piece: Piece) -> Table:
+        """Return what the question is about, of a piece."""
+        named = [self.roles.id] if self.training and self.roles.id is not None else []
+        return read_piece(piece, self.name, self.schema, list(dict.fromkeys([*self.kinds, self.roles.label, *named])))
+
+
+class Look(NamedTuple):
+    """What the columns are, going by the first rows."""
+
+    kinds: dict[str, Kind]
+    treatments: dict[str, tuple[str, str]]
+    undecided: frozenset[str]
+    """Text of which only all rows can say whether it is a category; a category until then."""
+
+
+def look_at(piece: Piece, question: Question) -> Look:
+    """Decide what each column is, as far as a piece can tell."""
+    roles = question.roles
+    table = read_piece(piece, question.name, question.schema, question.schema.names)
+    certain = matching(table, roles.categorical, "--categorical")
+    undecided = [
+        name
+        for name in table.columns
+        if name not in certain and kind_of(table, name, roles.gaps, roles.max_categories) in ("category", "text")
+    ]
+    kinds, treatments = choose(table, replace(roles, categorical=[*certain, *undecided]))
+    return Look(kinds, treatments, frozenset(undecided) & frozenset(kinds))
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is known of some rows.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many there are.
+    gaps : dict of str to int
+        How many cells have no content, in columns of numbers and categories.
+    numbers : Moments or None
+        Of all columns of numbers, in their order.
+    categories : dict of str to Different
+        Their values.
+    vectors : dict of str to Width
+        How long they are.
+    labels : Labels
+        What is predicted.
+    """
+
+    n_rows: int
+    gaps: dict[str, int]
+    numbers: Moments | None
+    categories: dict[str, Different]
+    vectors: dict[str, Width]
+    labels: Labels
+
+    def joined(self, other: Summary) -> Summary:
+        """Return what is known of the rows of both."""
+        both = None
+        if self.numbers is not None and other.numbers is not None:
+            both = self.numbers.joined(other.numbers)
+        return Summary(
+            self.n_rows + other.n_rows,
+            {name: n_gaps + other.gaps[name] for name, n_gaps in self.gaps.items()},
+            both,
+            {name: found.joined(other.categories[name]) for name, found in self.categories.items()},
+            {name: _joined(name, width, other.vectors[name]) for name, width in self.vectors.items()},
+            self.labels.joined(other.labels),
+        )
+
+
+def _joined(name: str, width: Width, other: Width) -> Width:
+    if width.length != other.length:
+        raise ValueError(
+            f"column {name!r} must hold vectors of one length; got {width.length} numbers in some rows and "
+            f"{other.length} in others."
+        )
+    if width.moments is None or other.moments is None:
+        return width
+    return width._replace(moments=width.moments.joined(other.moments))
+
+
+def add_up(summaries: Sequence[Summary]) -> Summary:
+    """Return what is known of the rows of all, taken in their order."""
+    return reduce(Summary.joined, summaries)
+
+
+def summarise(piece: Piece, question: Question) -> Summary:
+    """Return what a piece answers.
+
+    Raises
+    ------
+    ValueError
+        If a cell cannot be what it should be; the message says which.
+    """
+    roles, table = question.roles, question.read(piece)
+    if question.training and roles.id is not None:
+        row_names(table, roles.id, "--id")
+    numbers = {name: finite_numbers(table, name, roles) for name in question.of("number")}
+    gaps = {name: int(np.isnan(column).sum()) for name, column in numbers.items()}
+    gaps |= {name: find_gaps(table, name, roles.gaps).size for name in question.of("category", "empty")}
+    categories = {}
+    for name in question.of("category") if question.training else ():
+        most = min(roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
+        words = frozenset(word for word in words_of(table, name, roles.gaps)[0] if word is not None)
+        categories[name] = Different(most, words if len(words) <= most else None)
+    return Summary(
+        len(table),
+        gaps,
+        Moments.of(np.array(list(numbers.values()))) if numbers and question.training else None,
+        categories,
+        {name: _width(table, name, question) for name in question.of("vector", "matrix")},
+        _labels(table, question),
+    )
+
+
+def _width(table: Table, name: str, question: Question) -> Width:
+    vectors = as_vectors(table, name)
+    learned = question.training and question.scaled(name)
+    moments = Moments.of(np.ascontiguousarray(vectors.T, dtype=np.float64)) if learned else None
+    return Width(vectors.shape[1], vectors.dtype, moments)
+
+
+def _labels(table: Table, question: Question) -> Labels:
+    label = question.roles.label
+    if holds_lists(table, label):
+        raise ValueError(f"column {label!r} of {table.name} holds vectors and cannot be --label; choose another.")
+    n_gaps = find_gaps(table, label, {""}).size
+    if n_gaps:
+        return Labels(n_gaps, numeric=True, classes=frozenset())
+    if question.regression:
+        as_responses(table, label)
+        return Labels(0, numeric=True, classes=frozenset())
+    numeric = all_numbers(table, label)
+    if numeric:
+        as_classes(table, label, numeric)
+    return Labels(0, numeric, frozenset(table.column(label).unique().to_pylist()))
+
+
+def words_of(table: Table, name: str, gaps: Collection[str]) -> tuple[AnyArray, IndexArray]:
+    """Return the different cells of a column as text, None where there is a gap, and which of them each cell is."""
+    column = table.column(name)
+    if pa.types.is_nested(column.type):
+        codes, words = pd.factorize(as_text(table, name, gaps), use_na_sentinel=False)
+        return words, codes
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    whole = column.dictionary_encode(null_encoding="encode").unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks)
+    words = as_text(Table(pa.table({name: whole.dictionary}), table.name, table.format), name, gaps)
+    codes = whole.indices.to_numpy(zero_copy_only=False)
+    return words, codes

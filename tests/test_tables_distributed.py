@@ -1,0 +1,404 @@
+"""Tables in pieces, with threads for workers: features as on one machine, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import statistics
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.preprocessing import StandardScaler
+
+from pivotal.tables import Roles, _pieces, prepare, read_many
+from pivotal.tables._summary import Moments
+
+pytest.importorskip("dask.array")
+
+from pivotal.tables.distributed import spread
+
+
+def frame_of(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "key": [f"r{seed}-{i}" for i in range(n)],
+            "size": rng.normal(size=n) * 1000 + 5,
+            "count": rng.integers(0, 9, n),
+            "flag": rng.integers(0, 2, n).astype(bool),
+            "constant": np.full(n, 0.1),
+            "colour": pa.array(rng.choice(["red", "green", "blue"], n)),
+            "shade": pa.array(rng.choice(["light", "dark"], n)).dictionary_encode(),
+            "vector": pa.array(list(rng.normal(size=(n, 3)).astype(np.float32))),
+            "note": [f"note {seed}-{i}" for i in range(n)],
+            "day": [dt.date(2024, 1, 1)] * n,
+            "empty": pa.array([None] * n, pa.string()),
+            "species": rng.choice(["cat", "dog", "emu"], n),
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(table, name, **how):
+    pq.write_table(table if isinstance(table, pa.Table) else pa.table(table), name, **how)
+    return str(name)
+
+
+def write_parts(folder, table, *lengths):
+    """Write rows into files of so many rows each."""
+    first = 0
+    for number, length in enumerate(lengths):
+        write(table.slice(first, length), folder / f"part{number}.parquet")
+        first += length
+    assert first == len(table)
+    return str(folder / "part*.parquet")
+
+
+def refused(paths, roles, test=None, **how):
+    """Return the sentence."""
+    with pytest.raises((ValueError, OSError)) as caught:
+        spread([paths] if isinstance(paths, str) else paths, test, roles, **how)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("scale", ["numbers", "all", "none"])
+def test_features_are_those_of_one_machine(folder, scale):
+    pattern = write_parts(folder, frame_of(60), 25, 5, 30)
+    held_out = write(frame_of(12, seed=1).set_column(5, "colour", pa.array(["red", "plaid"] * 6)), "test.parquet")
+    roles = Roles("species", id="key", scale=scale, categorical=["count"])
+    far = spread([pattern], [held_out], roles)
+    near = prepare(read_many([pattern])[0], read_many([held_out])[0], roles)
+    for name in ("X", "X_test"):
+        there, here = getattr(far, name).compute(), getattr(near, name)
+        assert (there.dtype, getattr(far, name).dtype) == (here.dtype, here.dtype)
+        np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-12)
+    for name in ("y", "y_test", "ids"):
+        assert getattr(far, name).compute().tolist() == getattr(near, name).tolist()
+    assert far.X.chunks[0] == far.y.chunks[0] == far.ids.chunks[0] == (25, 5, 30)
+    alike = {"text": "left out: text with many different values"}
+    expected = [(one.column, one.kind, alike.get(one.kind, one.done)) for one in near.treatments]
+    assert [(one.column, one.kind, one.done) for one in far.treatments] == expected
+    assert [name.rpartition("/")[2] for name in far.files] == [
+        "part0.parquet",
+        "part1.parquet",
+        "part2.parquet",
+        "test.parquet",
+    ]
+
+
+def test_vectors_alone_keep_their_type():
+    table = write(frame_of(8).select(["vector", "species"]), "t.parquet")
+    far = spread([table], None, Roles("species", scale="all"))
+    near = prepare(read_many([table])[0], None, Roles("species", scale="all"))
+    assert far.X.dtype == far.X.compute().dtype == np.float32
+    np.testing.assert_allclose(far.X.compute(), near.X, rtol=1e-5)
+    assert far.X_test is None
+    assert far.ids is None
+
+
+@given(
+    st.lists(
+        st.lists(st.integers(-(10**9), 10**9).map(lambda n: n / 1000), min_size=1, max_size=9), min_size=1, max_size=5
+    ),
+    st.sampled_from([0.0, 1e9]),
+)
+def test_moments_of_parts_are_those_of_the_whole(parts, offset):
+    columns = [np.array([part]) + offset for part in parts]
+    moments = Moments.of(columns[0])
+    for column in columns[1:]:
+        moments = moments.joined(Moments.of(column))
+    whole = np.concatenate(columns, axis=1)[0]
+    rounding = 1e-15 * len(whole) * np.abs(whole).max()
+    assert moments.n_rows == len(whole)
+    assert abs(moments.mean[0] - statistics.fmean(whole)) <= rounding
+    # Exact, as that of NumPy is not; what rounding makes of the mean is in it at worst.
+    exact = float(statistics.pstdev(map(Fraction, whole.tolist())))
+    assert abs(np.sqrt(max(moments.squares[0], 0.0) / len(whole)) - exact) <= rounding + 1e-12 * exact
+
+
+@pytest.mark.parametrize("content", [0.1, 0.0, -3e7])
+def test_a_constant_column_is_not_blown_up(content):
+    column = np.full((1, 1000), content)
+    moments = Moments.of(column[:, :333]).joined(Moments.of(column[:, 333:]))
+    assert moments.deviation.tolist() == StandardScaler().fit(column.T).scale_.tolist() == [1.0]
+
+
+def test_pieces_do_not_matter(monkeypatch):
+    table = write(frame_of(40), "t.parquet", row_group_size=6)
+    whole = spread([table], None, Roles("species"))
+    monkeypatch.setattr(_pieces, "_PIECE_BYTES", 1)
+    cut = spread([table], None, Roles("species"))
+    assert whole.X.chunks[0] == (40,)
+    assert cut.X.chunks[0] == (6, 6, 6, 6, 6, 6, 4)
+    np.testing.assert_allclose(cut.X.compute(), whole.X.compute(), rtol=1e-12, atol=1e-12)
+
+
+def test_names_tell_contents_apart():
+    table = write(frame_of(20), "t.parquet")
+    roles = Roles("species", id="key")
+    first, again = (spread([table], None, roles) for _ in range(2))
+    other = spread([table], None, Roles("species", scale="none"))
+    for name in ("X", "y", "ids"):
+        assert getattr(first, name).name == getattr(again, name).name
+    assert other.X.name != first.X.name
+    assert other.y.name == first.y.name
+    write(frame_of(20, seed=1), "t.parquet")
+    assert spread([table], None, roles).y.name != first.y.name
+
+
+def test_files_come_in_the_order_of_their_names(folder):
+    for number in (0, 2, 10):
+        write({"a": [float(number)] * 2, "y": [0, 1]}, f"part.{number}.parquet")
+    far = spread(["part.*.parquet"], None, Roles("y", scale="none"))
+    assert far.X.compute()[:, 0].tolist() == [0, 0, 10, 10, 2, 2]
+    far = spread(["part.2.parquet", "file://" + str(folder / "part.0.parquet")], None, Roles("y", scale="none"))
+    assert far.X.compute()[:, 0].tolist() == [2, 2, 0, 0]
+
+
+def test_folders(folder):
+    for year in (2023, 2024):
+        (folder / f"t/year={year}").mkdir(parents=True)
+        write({"a": [year + 0.5, 0.25], "y": [0, 1]}, f"t/year={year}/part.parquet")
+    (folder / "t/_SUCCESS").touch()
+    write({"b": [1]}, "t/_hidden.parquet")
+    far = spread(["t"], None, Roles("y", scale="none"))
+    assert far.X.compute().tolist() == [[2023.5, 2023], [0.25, 2023], [2024.5, 2024], [0.25, 2024]]
+    (folder / "nothing").mkdir()
+    assert refused("nothing", Roles("y")) == (
+        "cannot read nothing: the directory has no Parquet files, whose names end in .parquet."
+    )
+
+
+def test_types_of_files_are_widened():
+    write({"a": [1, 2], "b": pa.nulls(2), "y": [0, 1]}, "0.parquet")
+    write({"y": [1, 0], "a": [0.5, 1.5], "b": ["u", "u"]}, "1.parquet")
+    write({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string()), "y": pa.array([], pa.int64())}, "2.parquet")
+    far = spread(["*.parquet"], None, Roles("y", scale="none", ignore=["b"]))
+    assert far.X.compute().tolist() == [[1], [2], [0.5], [1.5]]
+    assert far.X.chunks[0] == (2, 2)
+    assert refused("*.parquet", Roles("y")) == (
+        "column 'b' of *.parquet must have no gaps with --scheduler; 2 of 4 cells are empty. Fill them first, or leave "
+        "the column out with --ignore."
+    )
+
+
+def test_files_that_do_not_go_together():
+    write({"a": [1.0, 2.0], "y": [0, 1]}, "0.parquet")
+    write({"a": ["one", "two"], "y": [0, 1]}, "1.parquet")
+    told = refused("*.parquet", Roles("y"))
+    assert re.fullmatch(
+        r"column 'a' must be of one type in every file; it is double in \S+0\.parquet and string in \S+1\.parquet\. "
+        r"Write one of them again\.",
+        told,
+    )
+    write({"b": [1.0, 2.0], "y": [0, 1]}, "1.parquet")
+    assert re.search(
+        r"must have the same columns; \S+0\.parquet and \S+1\.parquet differ in 'a'", refused("*.parquet", Roles("y"))
+    )
+
+
+def test_all_rows_say_what_is_a_category(folder):
+    # In the first file every word is different; in all of them, few are.
+    words = [f"w{i}" for i in range(5)]
+    table = pa.table({"word": words * 8, "note": [f"n{i}" for i in range(40)], "y": [0, 1] * 20})
+    pattern = write_parts(folder, table, 5, 35)
+    far = spread([pattern], None, Roles("y"))
+    assert [(one.kind, one.done) for one in far.treatments] == [
+        ("category", "one-hot, 5 values"),
+        ("text", "left out: text with many different values"),
+        ("label", "predicted, 2 classes"),
+    ]
+    assert (far.X.compute() == np.tile(np.eye(5), (8, 1))).all()
+    assert "has no column that can be used as a feature beside 'y'" in refused(pattern, Roles("y", max_categories=4))
+    assert refused(pattern, Roles("y", features=["word", "note"])) == (
+        f"column 'note' of {pattern} cannot be a feature: it is text with too many different values; one-hot encode it "
+        "with --categorical note."
+    )
+    assert spread([pattern], None, Roles("y", categorical=["n*"])).X.shape == (40, 45)
+
+
+def test_more_categories_than_can_be_one_hot(folder):
+    table = pa.table({"word": [f"w{i}" for i in range(1001)] * 3, "y": [0, 1, 1] * 1001})
+    pattern = write_parts(folder, table, 1500, 1503)
+    for roles in (Roles("y", categorical=["word"]), Roles("y", max_categories=2000)):
+        assert refused(pattern, roles) == (
+            f"column 'word' of {pattern} has more than 1000 different values, too many to one-hot encode. Group them, "
+            "or --ignore it."
+        )
+
+
+def test_categories_of_any_type():
+    table = pa.table({"a": [3, 1, 3, 2], "b": pa.array([[1], [2], [1], [1]]), "y": [0, 1, 0, 1]})
+    path = write(table, "t.parquet")
+    roles = Roles("y", categorical=["a", "b"])
+    near = prepare(read_many([path])[0], None, roles)
+    assert (spread([path], None, roles).X.compute() == near.X).all()
+
+
+GOOD = {"a": [0.5, 1.5, 2.5, 4.0], "y": [0, 1, 0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("change", "roles", "message"),
+    [
+        (
+            {"a": [0.5, None, np.nan, 1.0]},
+            {},
+            r"column 'a' of t.parquet must have no gaps with --scheduler; 2 of 4 cells",
+        ),
+        ({"c": ["u", "?", "v", "u"]}, {}, r"column 'c' of t.parquet must have no gaps with --scheduler; 1 of 4 cells"),
+        ({"a": [0.5, 1.0, np.inf, 1.0]}, {}, r"column 'a' of t.parquet must hold finite numbers; got inf in row 2,"),
+        ({"v": [[1.0], [2.0], None, [3.0]]}, {}, r"column 'v' of t.parquet must hold a vector in every row; row 2,"),
+        (
+            {"y": [0, None, 0, 1]},
+            {},
+            r"t.parquet must have a label in every row; 1 of 4 have none in column 'y'\. Drop",
+        ),
+        ({"y": [0, 1, 2, 3]}, {}, r"column 'y' of t.parquet has a different label in each of its 4 rows.*regression"),
+        ({"y": ["a", "b", "c", "d"]}, {}, r"has a different label in each of its 4 rows.*another column with --label"),
+        (
+            {"y": [0, 0.5, 0, 1]},
+            {},
+            r"column 'y' of t.parquet must name classes, and 0.5 is a number; use --utility reg",
+        ),
+        ({"y": [[0], [1], [0], [1]]}, {}, r"column 'y' of t.parquet holds vectors and cannot be --label"),
+        ({}, {"label": "Y"}, r"t.parquet has no column 'Y', which --label names; did you mean 'y'\?"),
+        ({}, {"id": "key"}, r"t.parquet has no column 'key', which --id names; its columns are 'a', 'y'"),
+        ({"key": ["u", None, "v", "w"]}, {"id": "key"}, r"which --id names, must not have gaps; row 1, counted from 0"),
+        ({}, {"features": ["b"]}, r"t.parquet has no column 'b', which --features names"),
+        ({}, {"ignore": ["a"]}, r"t.parquet has no column that can be used as a feature beside 'y'"),
+    ],
+)
+def test_what_is_refused(change, roles, message):
+    write({**GOOD, **change}, "t.parquet")
+    assert re.search(message, refused("t.parquet", Roles(**{"label": "y", **roles})))
+
+
+def test_numbers_to_be_predicted():
+    path = write({**GOOD, "y": [0.5, 1, 2, 3]}, "t.parquet")
+    far = spread([path], None, Roles("y"), regression=True)
+    assert far.y.compute().tolist() == [0.5, 1, 2, 3]
+    assert far.treatments[-1].done == "predicted, a number"
+    write({**GOOD, "y": ["0.5", "1", "two", "3"]}, "t.parquet")
+    assert re.search(
+        r"must hold numbers for --utility regression; got 'two' in row 2", refused(path, Roles("y"), regression=True)
+    )
+
+
+def test_classes_are_numbers_only_where_all_are():
+    path, held_out = write(GOOD, "t.parquet"), write({"a": [1.0], "y": ["1"]}, "test.parquet")
+    assert spread([path], None, Roles("y")).y.compute().tolist() == [0, 1, 0, 1]
+    far = spread([path], [held_out], Roles("y"))
+    assert far.y.compute().tolist() == ["0", "1", "0", "1"]
+    assert far.y_test.compute().tolist() == ["1"]
+
+
+def test_test_rows_need_the_same_columns():
+    path = write({**GOOD, "v": [[1.0, 2.0]] * 4}, "t.parquet")
+    for change, message in (
+        ({"v": None}, "test.parquet has no column 'v', which t.parquet has; test rows need it too."),
+        ({"y": None}, "test.parquet has no column 'y', which t.parquet has; test rows need it too."),
+        (
+            {"v": [[1.0]] * 4},
+            "column 'v' must hold vectors of one length; got 2 numbers in t.parquet and 1 in the test",
+        ),
+        ({"a": [1.0, None, 1.0, 1.0]}, "column 'a' of test.parquet must have no gaps with --scheduler; 1 of 4 cells"),
+        ({"a": ["1", "2", "x", "4"]}, "column 'a' of test.parquet must hold numbers, as in training; got 'x' in row 2"),
+        ({"y": [0, 1, None, 1]}, "test.parquet must have a label in every row; 1 of 4 have none in column 'y'."),
+    ):
+        cells = {**GOOD, "v": [[1.0, 2.0]] * 4, **change}
+        write({name: cell for name, cell in cells.items() if cell is not None}, "test.parquet")
+        assert message in refused(path, Roles("y"), ["test.parquet"])
+
+
+def test_test_rows_need_no_more_than_what_is_used():
+    table = pa.table({"word": ["u", "v"] * 10, "note": [f"n{i}" for i in range(20)], "y": [0, 1] * 10})
+    path = write(table.append_column("nothing", pa.nulls(20, pa.int64())), "t.parquet")
+    held_out = write(table.drop_columns(["note"]), "test.parquet")
+    assert spread([path], [held_out], Roles("y")).X_test.shape == (20, 2)
+    write(table.drop_columns(["word"]), "test.parquet")
+    assert "test.parquet has no column 'word'" in refused(path, Roles("y"), [held_out])
+
+
+def test_vectors_of_different_lengths():
+    write({"v": [[1.0, 2.0]] * 3, "y": [0, 1, 0]}, "0.parquet")
+    write({"v": [[1.0]] * 3, "y": [0, 1, 0]}, "1.parquet")
+    assert refused("*.parquet", Roles("y")) == (
+        "column 'v' must hold vectors of one length; got 2 numbers in some rows and 1 in others."
+    )
+
+
+def test_names_of_rows_keep_their_type():
+    path = write({**GOOD, "key": [7, 8, 9, 10]}, "t.parquet")
+    ids = spread([path], None, Roles("y", id="key")).ids
+    assert ids.dtype == ids.compute().dtype == np.int64
+    assert ids.compute().tolist() == [7, 8, 9, 10]
+
+
+def test_files_that_cannot_be_read(folder):
+    write(GOOD, "good.parquet")
+    (folder / "bad.parquet").write_bytes(b"PAR1 no")
+    pd.DataFrame(GOOD).to_csv("t.csv", index=False)
+    write({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())}, "none.parquet")
+    for path, message in (
+        ("no.parquet", "cannot read no.parquet: there is no such file."),
+        ("x*.parquet", "cannot read x*.parquet: no file matches the pattern."),
+        ("bad.parquet", "bad.parquet is not a parquet file, or damaged ("),
+        (
+            "t.csv",
+            "with --scheduler tables are read from Parquet files; got t.csv. Convert it, or leave out --scheduler.",
+        ),
+        ("*.csv", "with --scheduler tables are read from Parquet files; got"),
+        ("-", "with --scheduler tables are read from Parquet files; got standard input."),
+        ("none.parquet", "none.parquet has no rows; give at least one."),
+    ):
+        assert message in refused(path, Roles("y"))
+    assert "bad.parquet is not a parquet file, or damaged (" in refused(["good.parquet", "bad.parquet"], Roles("y"))
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    write(twice, "twice.parquet")
+    assert "must have a name for each column; 'a' occurs twice. Rename one." in refused("twice.parquet", Roles("y"))
+
+
+def test_a_limit_on_rows_that_was_asked_for():
+    path = write(GOOD, "t.parquet")
+    assert len(spread([path], None, Roles("y"), max_rows=4).X) == 4
+    assert "t.parquet has 4 rows, more than the 3 that --max-rows allows" in refused(path, Roles("y"), max_rows=3)
+
+
+def test_a_file_that_workers_do_not_see(folder):
+    write(GOOD, "t.parquet")
+    (file,) = _pieces._find("t.parquet")
+    (folder / "t.parquet").unlink()
+    with pytest.raises(OSError, match=r"^cannot read \S+t\.parquet: the workers do not find it; give a path that they"):
+        _pieces._read_footer(file.fragment, file.name)
+
+
+def test_a_file_that_is_damaged_further_on(folder):
+    path = folder / "t.parquet"
+    write({"a": np.random.default_rng(0).normal(size=1000), "y": [0, 1] * 500}, path)
+    content = bytearray(path.read_bytes())
+    content[4:2000] = b"\0" * 1996
+    path.write_bytes(content)
+    assert re.search(
+        r"cannot read \S+t\.parquet: |t\.parquet is not a parquet file, or damaged", refused("t.parquet", Roles("y"))
+    )
+
+
+def test_any_file_system(folder):
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.pipe("/distributed/t.parquet", (folder / write(GOOD, "t.parquet")).read_bytes())
+    far = spread(["memory://distributed/*.parquet"], ["memory://distributed"], Roles("y", scale="none"))
+    assert far.X.compute()[:, 0].tolist() == far.X_test.compute()[:, 0].tolist() == GOOD["a"]
+    assert far.files == ("memory:///distributed/t.parquet",)
+    system.rm("/distributed", recursive=True)
