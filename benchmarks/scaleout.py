@@ -191,12 +191,14 @@ def page(figures: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|",
         *rows,
         "",
-        f"A worker that has imported the library and compiled nothing has a peak of "
+        "A worker that has valued three thousand points has a peak of "
         f"{statistics.mean(row['peak_before_mb'] for row in figures['shards']):.0f} MB; the points of a worker are "
         f"{N * D * 4 / WORKERS / 1e6:.0f} MB, and as much again once they are prepared for the products. What moves "
         f"grows with the shards, {N_QUERIES:,} queries × {figures['depth']} neighbours × {ENTRY_BYTES} bytes = "
         f"{N_QUERIES * figures['depth'] * ENTRY_BYTES / 1e6:.0f} MB for each that is searched away from where lists "
-        "are merged, and not with the points. An empty task takes the scheduler "
+        "are merged. Beyond that, Dask moves a shard now and then, to a worker that would be idle: that is in the "
+        f"figures, {N * D * 4 / 8 / 1e6:.0f} MB each with 8 shards. Small shards cost time because the nearest of each "
+        "have to be ranked, most of them in vain: prefer few large ones. An empty task takes the scheduler "
         f"{figures['task_seconds'] * 1e3:.2f} ms.",
         "",
     ]
