@@ -7,7 +7,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pivotal.datasets._registry import PAPER
 from pivotal.experiments._contenders import CONTENDERS
@@ -16,7 +16,21 @@ from pivotal.experiments._setup import Setup
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Claim", "beats", "claims_table", "data_table", "limits", "machine", "mean_table", "mixed", "table"]
+__all__ = [
+    "IN_WORDS",
+    "Claim",
+    "beats",
+    "claims_table",
+    "data_table",
+    "limits",
+    "machine",
+    "mean_table",
+    "mixed",
+    "table",
+]
+
+IN_WORDS: Final = "In words, "
+"""How a line begins that says where paper and figures agree."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +119,9 @@ def _verdict(claims: Sequence[Claim], place: str) -> str:
     looked = [(claim.says, claim.holds[place][0]) for claim in claims if place in claim.holds]
     decided = [(says, holds) for says, holds in looked if holds is not None]
     if not decided:
-        return f"In words, {place}: nothing could be decided."
+        return f"{IN_WORDS}{place}: nothing could be decided."
     apart = [f"“{says.removeprefix('... ')}”" for says, holds in decided if not holds]
-    told = f"In words, {place}: {len(decided) - len(apart)} of {len(decided)} statements agree"
+    told = f"{IN_WORDS}{place}: {len(decided) - len(apart)} of {len(decided)} statements agree"
     return f"{told}. What differs: {'; '.join(apart)}." if apart else f"{told}."
 
 

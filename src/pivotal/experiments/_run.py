@@ -18,7 +18,7 @@ from pivotal.experiments._curves import FLIP, REMOVAL, SELECTION, average
 from pivotal.experiments._experiment import Experiment
 from pivotal.experiments._illustration import ILLUSTRATION
 from pivotal.experiments._mislabel import MISLABEL
-from pivotal.experiments._page import machine
+from pivotal.experiments._page import IN_WORDS, machine
 from pivotal.experiments._sampling import MONTE_CARLO
 from pivotal.experiments._scalability import SCALABILITY
 from pivotal.experiments._setup import Facts, Setup, as_datasets, as_methods, look_up
@@ -206,11 +206,21 @@ def _run(
 
 
 def _write_index(folder: Path) -> None:
-    """List the pages that are in the folder."""
-    here = [one for one in EXPERIMENTS.values() if (folder / f"{one.name}.md").is_file()]
-    lines = "\n".join(f"- [{one.title}]({one.name}.md)" for one in here)
-    text = "# The paper's experiments\n\nWritten by `pivotal reproduce`; each page says with which settings.\n\n"
-    write_text(folder / "index.md", f"{text}{lines}\n")
+    """List the pages that are in the folder, with what each says in words."""
+    lines = [
+        "# The paper's experiments",
+        "",
+        "Written by `pivotal reproduce all`; each page says with which settings. Data sets are files in the folder "
+        "that `--data-home` or the environment variable `PIVOTAL_DATA` names, or come from OpenML.",
+        "",
+    ]
+    for one in EXPERIMENTS.values():
+        page = folder / f"{one.name}.md"
+        if page.is_file():
+            lines.append(f"- [{one.title}]({page.name})")
+            said = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(IN_WORDS)]
+            lines += [f"  - {line.removeprefix(IN_WORDS)}" for line in said]
+    write_text(folder / "index.md", "\n".join([*lines, ""]))
 
 
 def _draw(one: Experiment, frame: pd.DataFrame, target: Path, echo: Callable[[str], object]) -> list[Path]:
@@ -226,7 +236,7 @@ def _draw(one: Experiment, frame: pd.DataFrame, target: Path, echo: Callable[[st
 
 def _page(one: Experiment, frame: pd.DataFrame, setup: Setup, *, drawn: bool, missing: int) -> str:
     words = ["pivotal", "reproduce", one.name, "--runs", str(setup.runs), "--seed", str(setup.seed)]
-    if one.needs_data:
+    if one.needs_data and set(setup.data) != set(as_datasets(None, quick=setup.quick)):
         words += ["--datasets", *setup.data]
     if (one.needs_data or one.name == "scalability") and setup.methods != tuple(CONTENDERS):
         words += ["--methods", *setup.methods]

@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from operator import getitem
 from typing import Any
 
@@ -58,7 +59,7 @@ class Rows:
         lengths = self.array.chunks[0]
         return None if any(math.isnan(length) for length in lengths) else tuple(int(length) for length in lengths)
 
-    @property
+    @cached_property
     def keys(self) -> list[Any]:
         """Keys of the chunks in the graph, in the order of the rows."""
         rest = (0,) * (self.array.ndim - 1)
