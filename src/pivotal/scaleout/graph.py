@@ -32,6 +32,9 @@ from pivotal.scaleout.tasks import (
 
 __all__ = ["Problem", "build"]
 
+Key = Callable[..., Any]
+"""From a name and numbers to the key of a task."""
+
 _MERGED_AT_ONCE: Final = 8
 _BLOCKS_AT_ONCE: Final = 64  # whose parts are added to the sums of a shard by one task
 _PARTS: Final = 8  # blocks of a chunk of queries whose length is not known
@@ -168,9 +171,6 @@ def build(problem: Problem, token: str, finished: frozenset[int] | set[int] = fr
         graph.values.append(key("values", shard))
         tasks[graph.values[-1]] = (mean_of, sums, graph.count)
     return graph
-
-
-Key = Callable[..., Any]
 
 
 def _find(tasks: dict[Any, Any], key: Key, plan: str, block: int, shards: range) -> Any:
