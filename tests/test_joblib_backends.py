@@ -245,7 +245,16 @@ class Interrupting:
         return self.index.search(queries, depth)
 
 
+@pytest.fixture
+def heeding_ctrl_c() -> Iterator[None]:
+    """Let SIGINT interrupt, as it does in any program; test processes that run beside others ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 # Not loky, whose workers would all start again.
+@pytest.mark.usefixtures("heeding_ctrl_c")
 @pytest.mark.parametrize("backend", ["threading", "dask"], indirect=True)
 def test_an_interruption_keeps_whole_blocks(backend: Backend) -> None:
     queries = QUERIES.copy()
