@@ -9,7 +9,7 @@ import pandas as pd
 
 from pivotal._types import AnyArray, CodeArray, FloatArray
 
-__all__ = ["ClassCodes", "as_labels", "as_responses"]
+__all__ = ["ClassCodes", "as_array", "as_labels", "as_responses"]
 
 
 def as_labels(y: Any, name: str) -> AnyArray:
@@ -106,10 +106,14 @@ def check_same_kind(y_train: AnyArray, y_test: AnyArray) -> None:
         )
 
 
-def _one_dimensional(y: Any, name: str) -> AnyArray:
+def as_array(y: Any) -> AnyArray:
+    """Return labels as an array; a number beside text does not turn into text."""
     labels = np.asarray(y)
-    if labels.dtype.kind == "U" and isinstance(y, (list, tuple)):
-        labels = np.asarray(y, dtype=object)  # a number beside text must not turn into text
+    return np.asarray(y, dtype=object) if labels.dtype.kind == "U" and isinstance(y, (list, tuple)) else labels
+
+
+def _one_dimensional(y: Any, name: str) -> AnyArray:
+    labels = as_array(y)
     if labels.ndim != 1:
         fix = f" Use {name}.ravel()." if labels.ndim == 2 and labels.shape[1] == 1 else ""
         raise ValueError(f"{name} must be one-dimensional, a label per point; got shape {labels.shape}.{fix}")

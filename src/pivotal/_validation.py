@@ -22,6 +22,7 @@ __all__ = [
     "check_tol",
     "check_votes",
     "count_not_finite",
+    "is_lazy",
     "is_sparse",
 ]
 
@@ -115,6 +116,11 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
 def is_sparse(X: Any) -> bool:
     """Whether X is a sparse matrix or array of scipy's."""
     return bool(sparse.issparse(X))
+
+
+def is_lazy(candidate: Any) -> bool:
+    """Whether something is a collection of Dask's, which is not to be computed before its time."""
+    return hasattr(candidate, "__dask_graph__")
 
 
 def count_not_finite(table: AnyArray) -> int:

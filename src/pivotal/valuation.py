@@ -20,7 +20,7 @@ from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
 from pivotal._methods import Method
 from pivotal._query_weights import QueryWeights
 from pivotal._types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal._validation import check_features, check_k, check_lists, check_not_own, check_tol, check_votes
+from pivotal._validation import check_features, check_k, check_lists, check_not_own, check_tol, check_votes, is_lazy
 from pivotal._version import __version__
 from pivotal.engine import QueryCounter, count_queries
 from pivotal.estimator import DEFAULT_TOL, KNNValuation, Metric, ids_of
@@ -157,9 +157,7 @@ def value(
         "max_memory": max_memory,
     }
     call = Call.of(method, settings, from_model)
-    on_dask = checkpoint is not None or any(
-        hasattr(given, "__dask_graph__") for given in (X_train, y_train, X_test, y_test, ids, query_weights)
-    )
+    on_dask = checkpoint is not None or any(map(is_lazy, (X_train, y_train, X_test, y_test, ids, query_weights)))
     names = ids_of(X_train, ids)
     common: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "progress": progress}
     if call.method.is_function:

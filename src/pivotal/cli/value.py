@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Final
 
 from pivotal.cli._options import (
@@ -75,8 +74,6 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name} must be a whole number of at least 1; got {n}.")
     if options.report == "-":
         raise UsageError("the report needs a file, for example --report report.html.")
-    if options.checkpoint is not None and "://" not in options.checkpoint:
-        options.checkpoint = os.path.abspath(options.checkpoint)  # noqa: PTH100  workers may be in another directory
     if options.scheduler is None:
         _value_here(options, screen)
     else:

@@ -12,14 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pivotal._validation import check_features, is_sparse
+from pivotal._labels import as_array
+from pivotal._validation import check_features, is_lazy, is_sparse
 
-__all__ = ["Rows", "as_points", "as_rows", "is_lazy", "need_dask", "row_names", "together"]
-
-
-def is_lazy(candidate: Any) -> bool:
-    """Whether something is a collection of Dask's, which is not to be computed before its time."""
-    return hasattr(candidate, "__dask_graph__")
+__all__ = ["Rows", "as_points", "as_rows", "need_dask", "row_names", "together"]
 
 
 def need_dask() -> None:
@@ -182,10 +178,7 @@ def as_rows(y: Any, name: str) -> Rows:
             y = y[y.columns[0]]
         y = y.map_partitions(np.asarray, meta=np.empty((0,) * y.ndim, object))
     elif not is_lazy(y):
-        column = np.asarray(y)
-        if column.dtype.kind == "U" and isinstance(y, (list, tuple)):
-            column = np.asarray(y, dtype=object)  # a number beside text must not turn into text
-        y = da.from_array(column, chunks=-1)
+        y = da.from_array(as_array(y), chunks=-1)
     elif not isinstance(y, da.Array):
         raise TypeError(f"{name} must be a Dask array, series or dataframe; got {type(y).__name__}.")
     if y.ndim == 2 and y.shape[1] > 1:

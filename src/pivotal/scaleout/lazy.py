@@ -14,14 +14,14 @@ import pandas as pd
 
 from pivotal._query_weights import QueryWeights
 from pivotal._types import AnyArray
-from pivotal._validation import check_count
+from pivotal._validation import check_count, is_lazy
 from pivotal.estimator import KNNValuation
 from pivotal.neighbors import Settings, as_bytes
 from pivotal.neighbors._chunks import check_metric
-from pivotal.results import Values, as_ids
+from pivotal.results import Values
 from pivotal.scaleout.checkpoint import Checkpoint
 from pivotal.scaleout.graph import Problem, build
-from pivotal.scaleout.inputs import Rows, as_rows, is_lazy, need_dask, row_names, together
+from pivotal.scaleout.inputs import Rows, as_rows, need_dask, row_names, together
 from pivotal.scaleout.plan import Recipe
 from pivotal.scaleout.tasks import SHORT, TooShort, if_long_enough
 from pivotal.weights import resolution
@@ -85,7 +85,7 @@ def value_lazily(
     named = as_rows(ids, "ids") if ids is not None else None
     found = row_names(X_train)
     names = named if named is not None or found is None else as_rows(found, "ids")
-    settings = {**valuation._settings(), "self_valuation": recipe.each_other, "method": method}
+    settings = {**valuation._settings(), "method": method}
     return LazyValues(problem, Told(settings, names, given=named is not None), progress=valuation.progress)
 
 
@@ -337,7 +337,7 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
         np.concatenate(shards),
         {**settings, **told},
         error=count.error,
-        ids=as_ids(ids, plan.n_train),
+        ids=ids,
         vote_resolution=resolution(recipe.bits) if recipe.weights.weighted else 0.0,
     )
     return values
