@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import pivotal
-from pivotal.interop import embed
+from pivotal.embed import embed
+from torch_models import need
 
 WORDS = ["banana", "fig", "papaya", "a", "kiwi"]
 SENTENCES = ["the cat sat", "a dog ran", "the dog sat", "a cat ran far", "cat cat cat"]
@@ -70,7 +71,7 @@ def test_feature_maps_of_one_pixel_are_vectors() -> None:
 def test_points_go_on_to_value() -> None:
     X = embed(describe, WORDS)
     values = pivotal.value(X, [1, 0, 1, 0, 0], embed(describe, ["mango"]), [1], k=1)
-    assert values.rank()[0] in (0, 2)
+    assert values.order()[0] in (0, 2)
 
 
 def constant(answer: Any) -> Any:
@@ -90,14 +91,14 @@ def constant(answer: Any) -> Any:
             WORDS,
             {"batch_size": 0},
             ValueError,
-            "batch_size must be a whole number .*; got batch_size=0",
+            "batch_size must be an integer .*; got batch_size=0",
         ),
         (
             describe,
             WORDS,
             {"batch_size": 2.0},
             ValueError,
-            "batch_size must be a whole number .*; got batch_size=2.0",
+            "batch_size must be an integer .*; got batch_size=2.0",
         ),
         (describe, WORDS, {"batch_size": True}, ValueError, "batch_size must be .*; got batch_size=True"),
         ("model", WORDS, {}, TypeError, "model must be a model itself; got the text 'model'. Load it first"),
@@ -164,12 +165,12 @@ def test_tensors_of_half_precision_come_back_as_float32() -> None:
     assert points.dtype == np.float32
     listed = embed(lambda batch: [torch.ones(2)] * len(batch), WORDS)  # one tensor per item
     np.testing.assert_array_equal(listed, points)
-    table = torch.nn.EmbeddingBag(10, 3)  # takes whole numbers, which stay whole
+    table = torch.nn.EmbeddingBag(10, 3)  # takes integers, which stay whole
     assert embed(table, np.array([[1, 2], [3, 4]])).shape == (2, 3)
 
 
 def test_a_model_of_timm_with_random_weights() -> None:
-    timm = pytest.importorskip("timm", reason="needs timm")
+    timm = need("timm")
     torch = pytest.importorskip("torch", reason="needs torch")
     torch.manual_seed(0)
     model = timm.create_model("resnet10t", pretrained=False, num_classes=0)
@@ -183,7 +184,7 @@ def test_a_model_of_timm_with_random_weights() -> None:
 
 
 def test_sentence_transformers_with_random_weights() -> None:
-    package = pytest.importorskip("sentence_transformers", reason="needs sentence-transformers")
+    package = need("sentence_transformers")
     try:
         from sentence_transformers.sentence_transformer import modules
         from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer

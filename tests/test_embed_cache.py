@@ -1,0 +1,200 @@
+"""Vectors on disk: found by content of item and model, whole after any interruption, safe for processes that race."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pivotal.embed import CallableModel, EmbeddingCache
+from pivotal.embed import _vector_cache as storage
+
+WORDS = [f"word {number % 40}" for number in range(100)]
+
+
+class Counting:
+    """Embeds texts by two numbers, and counts how many it was given."""
+
+    def __init__(self, factor: float = 1.0, stop_at: int | None = None) -> None:
+        self.factor, self.stop_at, self.n_seen = factor, stop_at, 0
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        self.n_seen += len(texts)
+        if self.stop_at is not None and self.n_seen > self.stop_at:
+            raise KeyboardInterrupt
+        return np.array([[self.factor * len(text), hash_of(text)] for text in texts], dtype=np.float32)
+
+
+def hash_of(text: str) -> float:
+    return float(sum(ord(letter) * place for place, letter in enumerate(text, 1)))
+
+
+def embedder(model: Any, folder: Path, key: bytes = b"model", **options: Any) -> CallableModel:
+    made = CallableModel(model, cache=folder, **options)
+    made._identity = lambda: [key]  # type: ignore[method-assign]  # a counter's state changes, the model does not
+    return made
+
+
+def test_what_was_embedded_is_not_embedded_again(tmp_path: Path) -> None:
+    first, second = Counting(), Counting()
+    X = embedder(first, tmp_path, batch_size=7).fit_transform(WORDS)
+    assert first.n_seen == 40  # each word once, however often it occurs
+    again = embedder(second, tmp_path)
+    np.testing.assert_array_equal(again.transform(WORDS[::-1]), X[::-1])
+    assert (second.n_seen, again.n_computed_) == (0, 0)
+    again.transform([*WORDS, "new"])
+    assert second.n_seen == 1
+    np.testing.assert_array_equal(X, Counting()(WORDS))
+
+
+def test_another_model_has_vectors_of_its_own(tmp_path: Path) -> None:
+    embedder(Counting(), tmp_path).fit_transform(WORDS)
+    other = Counting(2.0)
+    X = embedder(other, tmp_path, b"other").fit_transform(WORDS)
+    assert other.n_seen == 40
+    np.testing.assert_array_equal(X, Counting(2.0)(WORDS))
+
+
+def test_interrupted_work_goes_on_where_it_was(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embedder(Counting(stop_at=25), tmp_path, batch_size=5).fit_transform(WORDS)
+    rest = Counting()
+    X = embedder(rest, tmp_path, batch_size=5).fit_transform(WORDS)
+    assert rest.n_seen == 15
+    np.testing.assert_array_equal(X, Counting()(WORDS))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short", b"\x93NUMPY"])
+def test_damaged_files_are_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+    X = embedder(Counting(), tmp_path).fit_transform(WORDS)
+    (shard,) = tmp_path.rglob("*.npz")
+    shard.write_bytes(content)
+    anew = Counting()
+    np.testing.assert_array_equal(embedder(anew, tmp_path).transform(WORDS), X)
+    assert anew.n_seen == 40
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"keys": np.zeros((2, 16), np.uint8)},
+        {"keys": np.zeros((2, 15), np.uint8), "vectors": np.zeros((2, 3))},
+        {"keys": np.zeros((2, 16), np.uint8), "vectors": np.zeros((3, 3))},
+        {"keys": np.zeros((2, 16), np.uint8), "vectors": np.full((2, 3), np.nan)},
+        {"keys": np.zeros((2, 16), np.int64), "vectors": np.zeros((2, 3))},
+        {"keys": np.zeros((2, 16), np.uint8), "vectors": np.zeros((2, 3), dtype="U2")},
+    ],
+)
+def test_files_that_hold_something_else_are_ignored(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+    shelf = EmbeddingCache(tmp_path).shelf("00")
+    with shelf:
+        shelf.add([b"b" * 16], np.ones((1, 3)))
+    (known,) = tmp_path.rglob("*.npz")
+    np.savez(known.with_name("0.npz"), **arrays)
+    found = EmbeddingCache(tmp_path).shelf("00").look_up([bytes(16), b"b" * 16])
+    assert set(found) == {1}
+
+
+def test_a_folder_that_cannot_be_written_to_costs_the_cache_and_not_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    X = embedder(Counting(), tmp_path / "file" / "cache").fit_transform(WORDS)
+    np.testing.assert_array_equal(X, Counting()(WORDS))
+
+
+def test_threads_that_write_at_once_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "_SHARD_ROWS", 3)
+    results: list[Any] = []
+
+    def work() -> None:
+        results.append(embedder(Counting(), tmp_path, batch_size=2).fit_transform(WORDS))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 6
+    for result in results:
+        np.testing.assert_array_equal(result, Counting()(WORDS))
+    last = Counting()
+    np.testing.assert_array_equal(embedder(last, tmp_path).transform(WORDS), results[0])
+    assert last.n_seen == 0
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.faults
+def test_processes_that_are_killed_leave_whole_shards_behind(tmp_path: Path) -> None:
+    script = tmp_path / "embed.py"
+    script.write_text(
+        "import sys, time, numpy as np\n"
+        "from pivotal.embed import CallableModel, _vector_cache\n"
+        "_vector_cache._SHARD_ROWS = 4\n"
+        "def slow(texts):\n"
+        "    time.sleep(0.05)\n"
+        "    return np.array([[len(text), 1.0] for text in texts])\n"
+        "CallableModel(slow, cache=sys.argv[1], batch_size=4).fit_transform([f'{n:04}' for n in range(4000)])\n"
+    )
+    for more in (3, 6, 9):  # 4000 texts take 50 seconds: each pair is killed long before it is through
+        started = [subprocess.Popen([sys.executable, script, str(tmp_path / "cache")]) for _ in range(2)]
+        try:
+            while len(list((tmp_path / "cache").rglob("*.npz"))) < more:
+                assert all(process.poll() is None for process in started)
+                time.sleep(0.02)
+        finally:
+            for process in started:
+                process.kill()
+        assert [process.wait() for process in started] == [-signal.SIGKILL] * 2
+    shards = list((tmp_path / "cache").rglob("*.npz"))
+    assert shards
+    for shard in shards:
+        with np.load(shard) as arrays:
+            assert len(arrays["keys"]) == len(arrays["vectors"])
+
+
+def test_functions_are_told_apart_by_their_code(tmp_path: Path) -> None:
+    one = CallableModel(lambda texts: [[len(text)] for text in texts], cache=tmp_path)
+    same = CallableModel(lambda texts: [[len(text)] for text in texts], cache=tmp_path)
+    other = CallableModel(lambda texts: [[len(text) + 1] for text in texts], cache=tmp_path)
+    assert one.fit_transform(["a"]).tolist() == [[1.0]]
+    assert same.fit_transform(["a"]).tolist() == [[1.0]]
+    assert same.n_computed_ == 0
+    assert other.fit_transform(["a"]).tolist() == [[2.0]]
+
+
+def test_size_and_clearing(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path)
+    assert cache.size() == 0
+    embedder(Counting(), tmp_path).fit_transform(WORDS)
+    assert cache.size() > 0
+    cache.clear()
+    assert cache.size() == 0
+
+
+def test_where_embeddings_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIVOTAL_CACHE", str(tmp_path))
+    assert EmbeddingCache().folder == tmp_path / "embeddings"
+    monkeypatch.delenv("PIVOTAL_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert EmbeddingCache().folder == tmp_path / "xdg" / "pivotal" / "embeddings"
+
+
+def test_a_batch_too_large_for_the_device_is_halved() -> None:
+    sizes = []
+
+    def small(texts: list[str]) -> np.ndarray:
+        sizes.append(len(texts))
+        if len(texts) > 3:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
+        return np.array([[len(text)] for text in texts])
+
+    X = CallableModel(small, batch_size=10).fit_transform(WORDS[:10])
+    assert X[:, 0].tolist() == [len(word) for word in WORDS[:10]]
+    assert max(sizes) == 10
+    assert min(sizes) <= 3
