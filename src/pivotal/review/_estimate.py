@@ -1,0 +1,140 @@
+"""How many wrong labels are left, how sure that is, and when to stop.
+
+Every suspect has odds, the votes for another label over those for its own. What decisions say about the odds is a
+logistic regression with a weak prior that takes them at their word. Rows that are no suspects are judged by the random
+ones among them that were looked at, and by nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.stats import beta
+
+from pivotal.core.types import FloatArray
+
+__all__ = ["Left", "Stop", "estimate_left", "log_odds", "suggest_stop"]
+
+LATEST: Final = 20  # decisions whose precision is shown
+_FEW_WRONG: Final = 0.2  # a precision below this means that most suspects are right by now
+_FLOOR: Final = 0.02  # shares of votes below this say no more than this
+_PRIOR_MEAN: Final = np.array([0.0, 1.0])
+_PRIOR_DEVIATION: Final = np.array([1.5, 0.5])
+_WIDE: Final = 1.959963984540054  # standard deviations on either side of 95 %
+
+
+@dataclass(frozen=True)
+class Left:
+    """Wrong labels that are left, with a 95 % interval."""
+
+    count: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Whether to go on."""
+
+    stop: bool
+    reason: str
+
+
+def log_odds(own: FloatArray, rival: FloatArray) -> FloatArray:
+    """Return the logarithm of the votes for another label over those for its own."""
+    return np.log((np.maximum(rival, 0.0) + _FLOOR) / (np.maximum(own, 0.0) + _FLOOR))
+
+
+def estimate_left(
+    odds: FloatArray, seen_odds: FloatArray, seen_wrong: FloatArray, n_others: int, sample: tuple[int, int]
+) -> tuple[Left, Left | None]:
+    """Estimate the wrong labels among the suspects that are left, and among the rows that are no suspects.
+
+    Parameters
+    ----------
+    odds : float64 array of shape (n_left,)
+        Log odds of the suspects that nobody has decided.
+    seen_odds, seen_wrong : float64 arrays of shape (n_decided,)
+        Log odds of the suspects that were decided, and whether their label was wrong, 0 or 1.
+    n_others : int
+        Rows that are no suspects and that nobody has looked at.
+    sample : tuple of int
+        How many random ones of the others were looked at, and how many of those were wrong.
+
+    Returns
+    -------
+    suspects, others : Left
+        The second is None before any random row was looked at.
+    """
+    center, covariance = _fit(seen_odds, seen_wrong)
+    chance = _logistic(center[0] + center[1] * odds)
+    spread = chance * (1.0 - chance)
+    slope = np.array([spread.sum(), (spread * odds).sum()])
+    count = float(chance.sum())
+    deviation = math.sqrt(float(slope @ covariance @ slope + spread.sum()))
+    suspects = Left(count, max(0.0, count - _WIDE * deviation), min(float(len(odds)), count + _WIDE * deviation))
+    looked_at, wrong = sample
+    if looked_at == 0:
+        return suspects, None
+    belief = beta(wrong + 0.5, looked_at - wrong + 0.5)
+    low, high = (0.0 if wrong == 0 else belief.ppf(0.025)), (1.0 if wrong == looked_at else belief.ppf(0.975))
+    return suspects, Left(n_others * wrong / looked_at, n_others * float(low), n_others * float(high))
+
+
+def together(suspects: Left, others: Left | None) -> Left:
+    """Return the sum of both; each side of the interval from the squares of the two sides."""
+    if others is None:
+        return suspects
+    count = suspects.count + others.count
+    below = math.hypot(suspects.count - suspects.low, others.count - others.low)
+    above = math.hypot(suspects.high - suspects.count, others.high - others.count)
+    return Left(count, max(0.0, count - below), count + above)
+
+
+def suggest_stop(n_suspects: int, latest: tuple[int, int], n_sampled: int) -> Stop:
+    """Say whether it is time to stop.
+
+    Parameters
+    ----------
+    n_suspects : int
+        Suspects that are left.
+    latest : tuple of int
+        How many of the latest decisions there are, and how many of them found a wrong label.
+    n_sampled : int
+        Random rows that were looked at.
+    """
+    decided, wrong = latest
+    check = " Look at some random rows to learn what was missed." if n_sampled == 0 else ""
+    if n_suspects == 0:
+        return Stop(True, f"No suspect is left.{check}")
+    if decided >= LATEST and wrong < _FEW_WRONG * decided:
+        found = "none had a wrong label" if wrong == 0 else f"only {wrong} had a wrong label"
+        return Stop(True, f"Of the last {decided} suspects {found}: a good place to stop.{check}")
+    return Stop(False, "")
+
+
+def _fit(odds: FloatArray, wrong: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the most probable intercept and slope, and their covariance."""
+    design = np.column_stack([np.ones(len(odds)), odds])
+    prior = np.diag(1.0 / _PRIOR_DEVIATION**2)
+    center = _PRIOR_MEAN.copy()
+    precision = prior
+    for _ in range(50):
+        chance = _logistic(design @ center)
+        gradient = design.T @ (wrong - chance) - prior @ (center - _PRIOR_MEAN)
+        precision = prior + (design * (chance * (1.0 - chance))[:, np.newaxis]).T @ design
+        step = np.linalg.solve(precision, gradient)
+        # Damped, as a full step may overshoot when all decisions are alike.
+        center = center + step * min(1.0, 2.0 / (1e-12 + float(np.abs(step).max())))
+        if float(np.abs(step).max()) < 1e-9:
+            break
+    covariance: FloatArray = np.linalg.inv(precision).astype(np.float64)
+    return center, covariance
+
+
+def _logistic(x: FloatArray) -> FloatArray:
+    result: FloatArray = 0.5 * (1.0 + np.tanh(0.5 * x))
+    return result

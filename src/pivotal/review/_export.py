@@ -1,0 +1,146 @@
+"""What comes out of a review: the cleaned table, the decisions, and a page that compares before and after."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from pivotal.core.types import AnyArray
+from pivotal.review._compare import compare_page
+from pivotal.review._session import Session
+from pivotal.tables import Table, cells_of_labels, write_frame, write_table
+
+__all__ = ["DECISION_COLUMNS", "Outputs", "cleaned_table", "decisions_frame"]
+
+DECISION_COLUMNS: Final = (
+    "row", "id", "action", "from", "to", "reviewer", "at", "why", "suggested", "confidence", "score", "queue", "holds",
+)  # fmt: skip
+_SUFFIXES: Final = {"npy": "npz"}  # two files cannot be downloaded as one
+
+
+def decisions_frame(session: Session) -> pd.DataFrame:
+    """Return all decisions that were not undone, in the order in which they were taken.
+
+    Returns
+    -------
+    frame : pandas DataFrame
+        row, id, action, from, to, reviewer, at, why, suggested, confidence, score, queue, and holds: whether it is the
+        last word on its row.
+    """
+    with session.lock:
+        ids = session.subject.errors.ids
+        lines = []
+        for entry in session.record.entries.values():
+            if entry.action in ("undo", "note") or entry not in session.record.history(entry.row):
+                continue
+            to = None if entry.action in ("drop", "unsure") else entry.label
+            lines.append(
+                (
+                    entry.row, ids[entry.row], entry.action, entry.given, to, entry.reviewer, entry.at,
+                    entry.note or None, entry.suggested, entry.confidence, entry.score, entry.queue,
+                    session.record.ruling(entry.row) is entry,
+                )
+            )  # fmt: skip
+    return pd.DataFrame(lines, columns=list(DECISION_COLUMNS))
+
+
+def cleaned_table(table: Table, label: str, y: AnyArray, changes: dict[int, Any], dropped: Sequence[int]) -> Table:
+    """Return a table with other labels in some rows and without others.
+
+    Parameters
+    ----------
+    table : Table
+    label : str
+        The column.
+    y : array of shape (n_rows,)
+        Its labels as they were read.
+    changes : dict
+        New labels by row.
+    dropped : sequence of int
+        Rows to omit.
+    """
+    if changes:
+        rows = np.array(sorted(changes), dtype=np.int64)
+        cells = cells_of_labels(table, label, y, [changes[int(row)] for row in rows])
+        table = table.replaced(label, rows, cells)
+    if dropped:
+        table = table.take(np.setdiff1d(np.arange(len(table)), np.asarray(dropped, dtype=np.int64)))
+    return table
+
+
+class Outputs:
+    """Writes what comes out of a review.
+
+    Parameters
+    ----------
+    session : Session
+    table : Table, optional
+        The rows as they were read; None where there is no table.
+    y : array of shape (n_rows,), optional
+        Its labels as they were read.
+    test : tuple of arrays, optional
+        Features and labels of test rows, to compare before and after on.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        table: Table | None = None,
+        y: AnyArray | None = None,
+        test: tuple[Any, Any] | None = None,
+    ) -> None:
+        self._session, self._table, self._y, self._test = session, table, y, test
+
+    @property
+    def format(self) -> str | None:
+        """Format of the cleaned table, None where there is no table."""
+        return None if self._table is None else _SUFFIXES.get(self._table.format, self._table.format)
+
+    def cleaned(self) -> Table:
+        """Return the table with the decisions applied."""
+        assert self._table is not None
+        assert self._y is not None
+        session = self._session
+        with session.lock:
+            rulings = list(session.record.rulings())
+        changes = {
+            entry.row: session.classes.label(entry.label)
+            for entry in rulings
+            if entry.action in ("fix", "label") and entry.label is not None
+        }
+        dropped = [entry.row for entry in rulings if entry.action == "drop"]
+        return cleaned_table(self._table, session.subject.label, self._y, changes, dropped)
+
+    def write_cleaned(self, path: str) -> None:
+        """Write the cleaned table, in the format and encoding of the original where the name has the same suffix."""
+        write_table(self.cleaned(), path)
+
+    def write_decisions(self, path: str) -> None:
+        """Write the decisions."""
+        write_frame(decisions_frame(self._session), path)
+
+    def page(self) -> str:
+        """Return the page that compares before and after."""
+        return compare_page(self._session, self._test)
+
+    def download(self, name: str) -> tuple[str, bytes]:
+        """Return a file by its name, `cleaned`, `decisions` or `before-after`: what to call it, and its bytes."""
+        if name == "before-after":
+            return "before-after.html", self.page().encode()
+        if name == "decisions":
+            return "decisions.csv", self._written(self.write_decisions, "decisions.csv")
+        if name == "cleaned" and self.format is not None:
+            file = f"cleaned.{self.format}"
+            return file, self._written(self.write_cleaned, file)
+        raise KeyError(name)
+
+    def _written(self, write: Any, name: str) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="pivotal-") as folder:
+            path = Path(folder) / name
+            write(str(path))
+            return path.read_bytes()

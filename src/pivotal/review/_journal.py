@@ -1,0 +1,209 @@
+"""The journal: every decision, appended to an SQLite file and on the disk before the page hears that it was taken.
+
+Nothing is ever changed or deleted in it. Taking a decision back appends an entry that names the one it undoes. Several
+processes may write to one journal; each reads what the others have appended.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+__all__ = ["ACTIONS", "Action", "Entry", "Journal", "JournalError", "Proposal"]
+
+Action = Literal["keep", "fix", "label", "drop", "unsure", "note", "undo"]
+ACTIONS: Final = get_args(Action)
+
+_FORMAT: Final = "1"
+_APPLICATION: Final = 0x70697661  # "piva", so that another program's database is not taken for a journal
+_SCHEMA: Final = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    batch TEXT NOT NULL,
+    row INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    given TEXT NOT NULL,
+    label TEXT,
+    suggested TEXT NOT NULL,
+    confidence REAL NOT NULL,
+    score REAL NOT NULL,
+    queue TEXT NOT NULL,
+    note TEXT NOT NULL,
+    undoes INTEGER REFERENCES entries(id),
+    UNIQUE (batch, row)
+);
+"""
+_COLUMNS: Final = (
+    "id, at, reviewer, batch, row, action, given, label, suggested, confidence, score, queue, note, undoes"
+)
+
+
+class JournalError(ValueError):
+    """A journal that cannot be used, with what to do about it."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is decided about one row, before it is written."""
+
+    row: int
+    action: Action
+    given: str
+    label: str | None  # what the row is labelled from now on; None for a row that is dropped, or nothing decided
+    suggested: str
+    confidence: float
+    score: float
+    queue: str
+    note: str = ""
+    undoes: int | None = None
+
+
+@dataclass(frozen=True)
+class Entry(Proposal):
+    """A line of the journal."""
+
+    id: int = 0
+    at: str = ""
+    reviewer: str = ""
+    batch: str = ""
+
+
+class Journal:
+    """Decisions about the rows of one table.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made when it is not there.
+    facts : dict
+        What the journal is about: `fingerprint`, the digest of the table's content, and what messages name.
+
+    Raises
+    ------
+    JournalError
+        If the file is about another table, or is no journal.
+    OSError
+        If it cannot be made.
+    """
+
+    def __init__(self, path: Path, facts: dict[str, str]) -> None:
+        self.path = path
+        if path.is_dir() or not path.parent.is_dir():
+            raise OSError(f"the journal {path} cannot be made there; name a file with --journal.")
+        try:
+            # The session, which owns the journal, lets one thread in at a time.
+            self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+            self._open(facts)
+        except sqlite3.OperationalError as error:
+            raise OSError(f"the journal {path} cannot be used: {error}; name another with --journal.") from error
+        except sqlite3.DatabaseError as error:
+            raise JournalError(
+                f"{path} is no journal of pivotal review ({error}); move it away, or name another with --journal."
+            ) from error
+
+    def _open(self, facts: dict[str, str]) -> None:
+        base = self._base
+        # Full: a commit waits until the disk has it, so that neither a kill nor a power cut loses what was answered.
+        base.execute("PRAGMA synchronous = FULL")
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("BEGIN IMMEDIATE")
+        try:
+            application = base.execute("PRAGMA application_id").fetchone()[0]
+            is_new = base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            if is_new:
+                for statement in _SCHEMA.split(";\n"):
+                    base.execute(statement)
+                base.execute(f"PRAGMA application_id = {_APPLICATION}")
+                base.executemany("INSERT INTO facts VALUES (?, ?)", [("format", _FORMAT), *facts.items()])
+            elif application != _APPLICATION:
+                raise JournalError(f"{self.path} is another program's database; name another journal with --journal.")
+            base.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                base.execute("ROLLBACK")
+            base.close()
+            raise
+        known = self.facts()
+        if known.get("format") != _FORMAT:
+            self.close()
+            raise JournalError(
+                f"{self.path} has format {known.get('format')}, and this version of pivotal reads format {_FORMAT}; "
+                "use the version that wrote it, or name another journal with --journal."
+            )
+        if known.get("fingerprint") != facts["fingerprint"]:
+            self.close()
+            raise JournalError(
+                f"{self.path} holds decisions about other content than {facts.get('table', 'these rows')} has now "
+                f"(label column {known.get('label')!r}, {known.get('rows')} rows); its row numbers would be wrong. "
+                "Review the table it was made for, or name another journal with --journal."
+            )
+
+    def facts(self) -> dict[str, str]:
+        """Return what the journal is about."""
+        return dict(self._base.execute("SELECT name, content FROM facts").fetchall())
+
+    def append(self, proposals: Sequence[Proposal], *, reviewer: str, batch: str) -> list[Entry]:
+        """Write decisions, all or none; they are on the disk when this returns.
+
+        Parameters
+        ----------
+        proposals : sequence of Proposal
+            Each about another row.
+        reviewer : str
+            Who decides.
+        batch : str
+            What is undone together. A batch that was written before is not written again, so that whoever got no
+            answer can ask again.
+
+        Returns
+        -------
+        entries : list of Entry
+            Those written; empty if the batch was there already.
+        """
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        base = self._base
+        base.execute("BEGIN IMMEDIATE")
+        try:
+            known = base.execute("SELECT 1 FROM entries WHERE batch = ? LIMIT 1", (batch,)).fetchone()
+            first = base.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0]
+            if known is None:
+                base.executemany(
+                    f"INSERT INTO entries ({_COLUMNS.removeprefix('id, ')}) VALUES ({', '.join('?' * 13)})",
+                    [_line(proposal, now, reviewer, batch) for proposal in proposals],
+                )
+            base.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                base.execute("ROLLBACK")
+            raise
+        return [] if known is not None else self.since(first)
+
+    def since(self, last: int) -> list[Entry]:
+        """Return the entries behind the one with this number, in their order."""
+        lines = self._base.execute(f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,))
+        return [_entry(line) for line in lines]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._base.close()
+
+
+def _line(proposal: Proposal, at: str, reviewer: str, batch: str) -> tuple[Any, ...]:
+    what = proposal
+    return (
+        at, reviewer, batch, what.row, what.action, what.given, what.label, what.suggested, what.confidence,
+        what.score, what.queue, what.note, what.undoes,
+    )  # fmt: skip
+
+
+def _entry(line: Iterable[Any]) -> Entry:
+    names = _COLUMNS.split(", ")
+    return Entry(**dict(zip(names, line, strict=True)))

@@ -1,0 +1,256 @@
+"""Neighbours, values and predictions of all rows, under labels that change and rows that go and come back.
+
+This is the one file of the room that knows how edits are made. The lists of neighbours are searched once and never
+change: a row that is dropped stays on the lists and is passed over, so that taking a drop back restores every list to
+the last digit. An edit of a row touches the queries that have it on their list, which the reversed lists name at once:
+what they said is subtracted, the edit is made, and what they say now is added. Nothing else is looked at, so that an
+edit takes as long with a million rows as with a thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from pivotal.core.games import Plurality, Soft
+from pivotal.core.semivalues import Banzhaf
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.engine.solvers import Block, Solver, make_solver
+from pivotal.neighbors import Index, blocks
+
+__all__ = ["LiveNeighbors", "Progress"]
+
+Progress = Callable[[float], None]
+"""Receives the share of the work that is done, from 0 to 1."""
+
+TOLERANCE: Final = 1e-12  # what neighbours that are not looked at can add to a value
+_SHOWN: Final = 8  # neighbours that a page shows, at least
+_SPARE: Final = 8  # ranks kept beyond those needed, for rows that are dropped; and an eighth of those needed
+_BLOCK: Final = 20_000  # queries that are valued at a time
+
+
+class LiveNeighbors:
+    """The nearest rows of every row, and what follows from their labels.
+
+    Values are soft-label Banzhaf values to the predictions of all other rows, as in `find_label_errors`. Votes are the
+    shares of a row's nearest neighbours by label, each counted by its chance to be among the k nearest in a random half
+    of the rows. Accuracy is that of leave-one-out predictions by plurality among the k nearest.
+
+    Parameters
+    ----------
+    index : Index
+        Finds the nearest rows.
+    codes : int32 array of shape (n_rows,)
+        Class codes of the labels at first.
+    n_classes, k : int
+        Number of classes, and of neighbours that vote.
+    progress : callable, optional
+        Told how far the search is.
+
+    Attributes
+    ----------
+    codes : int32 array of shape (n_rows,)
+        Class codes at present; not to be written to.
+    alive : bool array of shape (n_rows,)
+        Rows that are not dropped; not to be written to.
+    """
+
+    def __init__(
+        self, index: Index, codes: CodeArray, n_classes: int, k: int, *, progress: Progress | None = None
+    ) -> None:
+        self.codes: CodeArray = codes.copy()
+        self.alive: npt.NDArray[np.bool_] = np.ones(len(codes), np.bool_)
+        self._index, self._n_classes, self._k = index, n_classes, min(k, len(codes) - 1)
+        self._n_alive, self._n_present = len(codes), 0
+        self._count()
+        most = len(codes) - 1
+        self._needed = max(min(_SHOWN, most), Banzhaf().depth(self._k, TOLERANCE, most))
+        width = min(most, self._needed + _SPARE + self._needed // 8)
+        self._lists = _search(index, len(codes), width, progress)
+        self._holders = _reversed(self._lists)
+        self._passing = np.zeros(len(codes), np.bool_)  # lists with a row that is passed over
+        self._longer: dict[int, IndexArray] = {}  # lists that were too short once many of their rows were dropped
+        self._longer_holders: dict[int, set[int]] = {}
+        self._solver: Solver | None = None
+        self._weights = np.empty(0)
+        self._totals, self._rests = np.zeros(len(codes)), np.zeros(len(codes))
+        self._n_right = 0.0
+        self._value_all()
+
+    @property
+    def depth(self) -> int:
+        """How many neighbours count."""
+        return min(self._needed, self._n_alive - 1)
+
+    @property
+    def n_alive(self) -> int:
+        """Number of rows that are not dropped."""
+        return self._n_alive
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows whose label their k nearest neighbours predict."""
+        return self._n_right / self._n_alive
+
+    def values(self, rows: IndexArray | None = None) -> FloatArray:
+        """Return the values of some rows, or of all; 0 for those that are dropped."""
+        chosen = slice(None) if rows is None else rows
+        values: FloatArray = (self._totals[chosen] + self._rests[chosen]) / self._n_alive
+        return np.where(self.alive[chosen], values, 0.0)
+
+    def edit(self, rows: IndexArray, codes: CodeArray, alive: npt.NDArray[np.bool_], n_classes: int) -> IndexArray:
+        """Give rows other labels, drop them or take them back.
+
+        Parameters
+        ----------
+        rows : int array of shape (n_edited,)
+            Each once.
+        codes, alive : arrays of shape (n_edited,)
+            Their class codes from now on, and whether they are there.
+        n_classes : int
+            Number of classes from now on, at least as many as before.
+
+        Returns
+        -------
+        touched : int array
+            Rows whose neighbours' votes may have changed, ascending: the edited ones among them.
+        """
+        if self._n_alive + int(alive.sum()) - int(self.alive[rows].sum()) < 2:
+            raise ValueError("at least two rows must stay, as they are each other's neighbours; keep some of them.")
+        touched = self._touched_by(rows)
+        before = self._game_size()
+        self._add(touched[self.alive[touched]], -1.0)
+        self.codes[rows] = codes
+        self.alive[rows] = alive
+        self._n_classes = n_classes
+        self._count()
+        self._passing[touched] = ~self.alive[self._lists[touched]].all(axis=1)
+        if self._game_size() != before:  # every query plays another game now: tiny tables, a class that comes or goes
+            self._value_all()
+            return np.arange(len(self.codes)) if self.depth != before[0] else touched
+        self._add(touched[self.alive[touched]], 1.0)
+        return touched
+
+    def neighbors(self, rows: IndexArray, depth: int | None = None) -> IndexArray:
+        """Return the nearest rows that are not dropped; shape (n_asked, depth)."""
+        depth = self.depth if depth is None else min(depth, self.depth)
+        nearest = self._lists[rows, :depth].astype(np.int64)
+        for place in np.flatnonzero(self._passing[rows]):
+            nearest[place] = self._list_of(int(rows[place]), depth)
+        return nearest
+
+    def votes(self, rows: IndexArray, codes: CodeArray | None = None) -> FloatArray:
+        """Return the share of the neighbours' votes for each class; shape (n_asked, n_classes).
+
+        Parameters
+        ----------
+        rows : int array of shape (n_asked,)
+        codes : int32 array of shape (n_rows,), optional
+            Labels as they were once, when no row was dropped; those of the rows at present by default.
+        """
+        nearest = self.neighbors(rows) if codes is None else self._lists[rows, : self._needed].astype(np.int64)
+        weights = self._weights if codes is None else Banzhaf().reach(self._k, nearest.shape[1])
+        cells = (self.codes if codes is None else codes)[nearest] + self._n_classes * np.arange(len(rows))[:, None]
+        counted = np.bincount(
+            cells.ravel(), np.broadcast_to(weights, cells.shape).ravel(), minlength=self._n_classes * len(rows)
+        )
+        shares: FloatArray = counted.reshape(len(rows), self._n_classes) / weights.sum()
+        return shares
+
+    def harmed(self, row: int, most: int) -> tuple[IndexArray, FloatArray]:
+        """Return the rows whose prediction a row harms most, worst first, and its value to each of them."""
+        queries = self._touched_by(np.array([row]))
+        queries = queries[self.alive[queries] & (queries != row)]
+        nearest, values = self._solve(queries)
+        worth = np.where(nearest == row, values, 0.0).sum(axis=1)
+        order = np.argsort(worth, kind="stable")[:most]
+        order = order[worth[order] < 0.0]
+        return queries[order], worth[order]
+
+    def predicted_all(self) -> npt.NDArray[np.bool_]:
+        """Return whether the k nearest neighbours of each row predict its label; False for those that are dropped."""
+        right = np.zeros(len(self.codes), np.bool_)
+        rows = np.flatnonzero(self.alive)
+        for part in blocks(len(rows), _BLOCK):
+            right[rows[part]] = self._right(self.neighbors(rows[part], self._k), rows[part]) > 0.0
+        return right
+
+    def _count(self) -> None:
+        """Count the rows that are there, and the classes they have."""
+        there = self.codes[self.alive]
+        self._n_alive = len(there)
+        self._n_present = int(np.count_nonzero(np.bincount(there, minlength=self._n_classes)))
+
+    def _game_size(self) -> tuple[int, int]:
+        """Return how many neighbours count and how many classes there are."""
+        return self.depth, self._n_present
+
+    def _touched_by(self, rows: IndexArray) -> IndexArray:
+        """Return the rows themselves and all that have one of them on their list."""
+        starts, stops = self._holders.indptr[rows], self._holders.indptr[rows + 1]
+        parts = [self._holders.indices[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        longer = [sorted(self._longer_holders.get(int(row), ())) for row in rows]
+        return np.unique(np.concatenate([rows, *parts, *longer]).astype(np.int64))
+
+    def _list_of(self, row: int, depth: int) -> IndexArray:
+        """Return the nearest of one row that are not dropped, searching further where its list has run out."""
+        known = self._longer.get(row, self._lists[row])
+        there = known[self.alive[known]]
+        while len(there) < depth:
+            width = min(2 * len(known), len(self.codes) - 1)
+            known = self._index.search_rows(np.array([row]), width)[0][0]
+            there = known[self.alive[known]]
+            self._longer[row] = known
+            for other in known[self._lists.shape[1] :].tolist():
+                self._longer_holders.setdefault(other, set()).add(row)
+        nearest: IndexArray = there[:depth].astype(np.int64)
+        return nearest
+
+    def _value_all(self) -> None:
+        """Value every query; where their game itself has changed, or at first."""
+        self._solver = make_solver(Soft(), Banzhaf(), self._k, *self._game_size())
+        self._weights = Banzhaf().reach(self._k, self.depth)
+        self._totals[:], self._rests[:], self._n_right = 0.0, 0.0, 0.0
+        self._add(np.flatnonzero(self.alive), 1.0)
+
+    def _add(self, queries: IndexArray, sign: float) -> None:
+        """Add what queries say, or with -1 subtract it: to the last digit, as sums are compensated."""
+        from pivotal.kernels.accumulate import add_queries
+
+        for part in blocks(len(queries), _BLOCK):
+            nearest, values = self._solve(queries[part])
+            add_queries(nearest, sign * values, self._totals, self._rests)
+            self._n_right += sign * float(self._right(nearest[:, : self._k], queries[part]).sum())
+
+    def _solve(self, queries: IndexArray) -> tuple[IndexArray, FloatArray]:
+        """Return the neighbours of queries and their values to them."""
+        assert self._solver is not None
+        nearest = np.ascontiguousarray(self.neighbors(queries))
+        values = np.empty(nearest.shape)
+        block = Block(self.codes[nearest], None, self.codes[queries])
+        self._solver.solve(block, self._solver.scratch(), values)
+        return nearest, values
+
+    def _right(self, nearest: IndexArray, queries: IndexArray) -> FloatArray:
+        return Plurality().everyone(self.codes[nearest], None, self.codes[queries], self._n_classes, self._k)
+
+
+def _search(index: Index, n_rows: int, width: int, progress: Progress | None) -> npt.NDArray[np.int32]:
+    lists = np.empty((n_rows, width), np.int32)
+    for part in blocks(n_rows, index.block_size(width)):
+        lists[part] = index.search_self(part.start, part.stop, width)[0]
+        if progress is not None:
+            progress(part.stop / n_rows)
+    return lists
+
+
+def _reversed(lists: npt.NDArray[np.int32]) -> sparse.csr_array:
+    """Return, for every row, the rows that have it on their list: as the pattern of a sparse matrix, by rows."""
+    n_rows, width = lists.shape
+    starts = np.arange(n_rows + 1, dtype=np.int64 if n_rows * width >= 2**31 else np.int32) * width
+    pattern = sparse.csr_array((np.ones(lists.size, np.int8), lists.ravel(), starts), shape=(n_rows, n_rows))
+    return sparse.csr_array(pattern.T)  # columns become rows in one pass

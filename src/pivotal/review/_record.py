@@ -1,0 +1,139 @@
+"""What the journal amounts to: the decision that holds for each row, who disagrees, and how often reviewers agree."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from pivotal.review._journal import Entry
+
+__all__ = ["Agreement", "Record"]
+
+_DECIDED: Final = ("keep", "fix", "label", "drop")
+_RULING: Final = (*_DECIDED, "unsure")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often two reviewers decided alike.
+
+    Parameters
+    ----------
+    reviewers : tuple of two str
+    n_rows : int
+        Rows that both decided.
+    share : float
+        Share of them on which the outcome is the same.
+    kappa : float or None
+        Cohen's kappa of the outcomes: agreement beyond chance; None where chance alone would agree always.
+    """
+
+    reviewers: tuple[str, str]
+    n_rows: int
+    share: float
+    kappa: float | None
+
+
+class Record:
+    """All entries so far. The last decision about a row holds; those before it are kept."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, Entry] = {}
+        self._undone: set[int] = set()
+        self._of_row: dict[int, list[Entry]] = defaultdict(list)
+        self.last = 0
+
+    def add(self, entries: Iterable[Entry]) -> set[int]:
+        """Take entries in; return the rows they are about."""
+        rows = set()
+        for entry in entries:
+            if entry.id in self.entries:
+                continue
+            self.entries[entry.id] = entry
+            self.last = max(self.last, entry.id)
+            rows.add(entry.row)
+            if entry.action == "undo":
+                if entry.undoes is not None:
+                    self._undone.add(entry.undoes)
+            else:
+                self._of_row[entry.row].append(entry)
+        return rows
+
+    def history(self, row: int) -> list[Entry]:
+        """Return what was decided and noted about a row and not undone, oldest first."""
+        return [entry for entry in self._of_row.get(row, ()) if entry.id not in self._undone]
+
+    def ruling(self, row: int) -> Entry | None:
+        """Return the decision that holds for a row: the last one that was not undone."""
+        return next((entry for entry in reversed(self.history(row)) if entry.action in _RULING), None)
+
+    def reviewers(self, row: int) -> set[str]:
+        """Return who has decided or noted something about a row."""
+        return {entry.reviewer for entry in self.history(row)}
+
+    def note(self, row: int) -> str:
+        """Return the last note about a row."""
+        return next((entry.note for entry in reversed(self.history(row)) if entry.note), "")
+
+    def rulings(self) -> Iterator[Entry]:
+        """Yield the decision that holds, for every row that has one."""
+        for row in self._of_row:
+            ruling = self.ruling(row)
+            if ruling is not None:
+                yield ruling
+
+    def verdicts(self, row: int) -> dict[str, Entry]:
+        """Return what each reviewer decided last about a row; those who are unsure do not decide."""
+        return {entry.reviewer: entry for entry in self.history(row) if entry.action in _DECIDED}
+
+    def is_conflict(self, row: int) -> bool:
+        """Whether reviewers decided differently about a row."""
+        return len({entry.label for entry in self.verdicts(row).values()}) > 1
+
+    def conflicts(self) -> list[int]:
+        """Return the rows about which reviewers decided differently, ascending."""
+        return sorted(row for row in self._of_row if self.is_conflict(row))
+
+    def to_undo(self, reviewer: str) -> list[Entry]:
+        """Return the entries of the last batch of a reviewer that is not undone."""
+        batch = None
+        found = []
+        for entry in reversed(self.entries.values()):
+            if entry.reviewer != reviewer or entry.action == "undo" or entry.id in self._undone:
+                continue
+            batch = entry.batch if batch is None else batch
+            if entry.batch == batch:
+                found.append(entry)
+            else:
+                break
+        return found[::-1]
+
+    def latest(self, n: int, queue: str) -> list[Entry]:
+        """Return the last decisions taken from a queue that still hold and are not unsure, newest first."""
+        found: list[Entry] = []
+        for entry in reversed(self.entries.values()):
+            if len(found) == n:
+                break
+            if entry.queue == queue and entry.action in _DECIDED and self.ruling(entry.row) is entry:
+                found.append(entry)
+        return found
+
+    def agreements(self) -> list[Agreement]:
+        """Return how often reviewers agree, for every two who decided a row in common."""
+        pairs: dict[tuple[str, str], list[tuple[str | None, str | None]]] = defaultdict(list)
+        for row in self._of_row:
+            verdicts = self.verdicts(row)
+            for one, other in combinations(sorted(verdicts), 2):
+                pairs[one, other].append((verdicts[one].label, verdicts[other].label))
+        return [_agreement(names, outcomes) for names, outcomes in sorted(pairs.items())]
+
+
+def _agreement(names: tuple[str, str], outcomes: list[tuple[str | None, str | None]]) -> Agreement:
+    n = len(outcomes)
+    share = sum(one == other for one, other in outcomes) / n
+    ones, others = Counter(one for one, _ in outcomes), Counter(other for _, other in outcomes)
+    chance = sum(ones[outcome] * others[outcome] for outcome in ones) / n**2
+    return Agreement(names, n, share, None if chance == 1.0 else (share - chance) / (1.0 - chance))

@@ -1,0 +1,231 @@
+"""The server behind the page: JSON in, JSON out, and the page's own files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from typing import Any, Final
+
+from pivotal.core.pictures import NotShown
+from pivotal.report.encode import as_text
+from pivotal.review._desk import Desk
+from pivotal.review._guard import App, Guard
+from pivotal.review._queues import Query, as_rows
+from pivotal.review._session import Session
+from pivotal.review._views import Views
+
+__all__ = ["make_app"]
+
+_FILES: Final = {
+    "review.css": ("pivotal.review", "text/css"),
+    "main.js": ("pivotal.review", "text/javascript"),
+    "dom.js": ("pivotal.review", "text/javascript"),
+    "server.js": ("pivotal.review", "text/javascript"),
+    "card.js": ("pivotal.review", "text/javascript"),
+    "grid.js": ("pivotal.review", "text/javascript"),
+    "chart.js": ("pivotal.review", "text/javascript"),
+    "dialogs.js": ("pivotal.review", "text/javascript"),
+    "filters.js": ("pivotal.review", "text/javascript"),
+    "icon.svg": ("pivotal.review", "image/svg+xml"),
+    "echarts.min.js": ("pivotal.report", "text/javascript"),
+}
+_TYPES: Final = {"csv": "text/csv", "tsv": "text/tab-separated-values", "html": "text/html", "json": "application/json"}
+_LONGEST_NOTE: Final = 10_000
+_MOST: Final = 200  # rows of a page of a queue
+_SIDE: Final = 512
+
+
+def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
+    """Return the application.
+
+    Parameters
+    ----------
+    desk : Desk
+    token : str
+        Secret first part of every path.
+    hosts : list of str
+        Names and ports that the server goes by.
+    """
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+
+    def json_of(answer: Callable[[Session, Views, dict[str, Any]], Any]) -> Callable[[Request], Awaitable[Response]]:
+        """Make an endpoint of a function of the session and of what the page sent."""
+
+        async def endpoint(request: Request) -> Response:
+            session, views = desk.session, desk.views
+            if session is None or views is None:
+                return JSONResponse(desk.progress(), 503)
+            try:
+                content = json.loads(await request.body()) if request.method == "POST" else dict(request.path_params)
+                if not isinstance(content, dict):
+                    raise ValueError("a request must be an object of JSON.")
+                return JSONResponse(await run_in_threadpool(_locked, session, answer, views, content))
+            except (ValueError, RecursionError) as error:
+                return JSONResponse({"error": str(error)}, 400)
+            except sqlite3.Error as error:  # a full disk, a journal that another process holds
+                sentence = f"the journal could not be written ({error}); the decision was not taken."
+                return JSONResponse({"error": sentence}, 507)
+
+        return endpoint
+
+    def about(session: Session, views: Views, _: dict[str, Any]) -> Any:
+        session.sync()
+        cleaned = None if desk.outputs is None else desk.outputs.format
+        return {**views.about(), "strip": views.strip(), "cleaned": cleaned}
+
+    async def page(_: Request) -> Response:
+        return Response(_asset("pivotal.review", "review.html"), media_type="text/html")
+
+    async def asset(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _FILES:
+            return Response("There is no such file.", 404)
+        package, kind = _FILES[name]
+        return Response(_asset(package, name), media_type=kind)
+
+    async def progress(_: Request) -> Response:
+        return JSONResponse({**desk.progress(), "reviewer": desk.reviewer})
+
+    async def pulse(request: Request) -> Response:
+        desk.seen(request.query_params.get("page", "")[:64])
+        if desk.session is None or desk.views is None:
+            return JSONResponse(desk.progress(), 503)
+        await run_in_threadpool(desk.session.sync)
+        return JSONResponse({"version": desk.session.version, "finished": desk.finished.is_set()})
+
+    async def leave(request: Request) -> Response:
+        desk.left((await request.body()).decode("utf-8", "replace")[:64])
+        return JSONResponse({})
+
+    async def finish(_: Request) -> Response:
+        desk.finished.set()
+        return JSONResponse({})
+
+    async def picture(request: Request) -> Response:
+        session = desk.session
+        images = None if session is None else session.subject.images
+        row = request.path_params["row"]
+        if session is None or images is None or not 0 <= row < len(session.subject):
+            return Response("There is no picture.", 404)
+        try:
+            kind, content = await run_in_threadpool(images.encoded, row, _SIDE)
+        except NotShown:
+            return Response("There is no picture.", 404)
+        return Response(content, media_type=f"image/{kind}")
+
+    async def download(request: Request) -> Response:
+        if desk.outputs is None:
+            return Response("Not ready yet.", 503)
+        try:
+            name, content = await run_in_threadpool(desk.outputs.download, request.path_params["name"])
+        except KeyError:
+            return Response("There is no such file.", 404)
+        except (ValueError, OSError) as error:
+            return Response(str(error), 409)
+        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/assets/{name}", asset),
+            Route("/api/progress", progress),
+            Route("/api/pulse", pulse),
+            Route("/api/leave", leave, methods=["POST"]),
+            Route("/api/finish", finish, methods=["POST"]),
+            Route("/api/about", json_of(about)),
+            Route("/api/strip", json_of(lambda _, views, __: views.strip())),
+            Route("/api/map", json_of(lambda _, views, __: views.map())),
+            Route("/api/item/{row:int}", json_of(_item)),
+            Route("/api/queue", json_of(_queue), methods=["POST"]),
+            Route("/api/confusion", json_of(_confusion), methods=["POST"]),
+            Route("/api/decide", json_of(_decide), methods=["POST"]),
+            Route("/api/undo", json_of(_undo), methods=["POST"]),
+            Route("/api/picture/{row:int}", picture),
+            Route("/out/{name}", download),
+        ]
+    )
+    return Guard(app, token, hosts)
+
+
+def _locked(session: Session, answer: Callable[..., Any], views: Views, content: dict[str, Any]) -> Any:
+    with session.lock:
+        return answer(session, views, content)
+
+
+def _item(session: Session, views: Views, content: dict[str, Any]) -> Any:
+    return views.item(_row(content.get("row"), session))
+
+
+def _queue(session: Session, views: Views, content: dict[str, Any]) -> Any:
+    session.sync()
+    return _shown(session, views, content)
+
+
+def _confusion(session: Session, views: Views, content: dict[str, Any]) -> Any:
+    return views.confusion(Query.of(content.get("query"), len(session.subject)))
+
+
+def _decide(session: Session, views: Views, content: dict[str, Any]) -> Any:
+    rows = as_rows(content.get("rows"), len(session.subject))
+    if not rows:
+        raise ValueError("a decision must be about at least one row; got none.")
+    label = content.get("label")
+    entries = session.decide(
+        rows,
+        _text(content, "action"),
+        label=None if label is None else _text(content, "label"),
+        reviewer=_text(content, "reviewer", 200),
+        batch=_text(content, "batch", 200),
+        note=_text(content, "note", _LONGEST_NOTE, needed=False),
+        queue=_text(content, "queue", 100),
+    )
+    return {"written": len(entries), **_shown(session, views, content)}
+
+
+def _undo(session: Session, views: Views, content: dict[str, Any]) -> Any:
+    undone = session.undo(reviewer=_text(content, "reviewer", 200), batch=_text(content, "batch", 200))
+    answer = _shown(session, views, content)
+    return {**answer, "undone": [entry.row for entry in undone]}
+
+
+def _shown(session: Session, views: Views, content: dict[str, Any]) -> dict[str, Any]:
+    """Return the strip, a page of the queue, and all that is known of the row to look at."""
+    query = Query.of(content.get("query"), len(session.subject))
+    offset, limit = (_count(content.get(name, default)) for name, default in (("offset", 0), ("limit", 20)))
+    page = views.queue(query, offset, min(limit, _MOST))
+    wanted = content.get("open")
+    if wanted is None and page["items"]:
+        wanted = page["items"][0]["row"]
+    item = None if wanted is None else views.item(_row(wanted, session))
+    names = session.classes.names
+    return {"strip": views.strip(), "queue": page, "item": item, "n_classes": len(names)}
+
+
+def _row(content: Any, session: Session) -> int:
+    return as_rows([content], len(session.subject))[0]
+
+
+def _count(content: Any) -> int:
+    if isinstance(content, bool) or not isinstance(content, int) or content < 0:
+        raise ValueError(f"offset and limit must be integers of at least 0; got {content!r}.")
+    return content
+
+
+def _text(content: dict[str, Any], name: str, most: int = 1000, *, needed: bool = True) -> str:
+    text = content.get(name, "" if not needed else None)
+    if not isinstance(text, str) or (needed and not text.strip()):
+        raise ValueError(f"{name} must be a text that is not empty.")
+    if len(text) > most:
+        raise ValueError(f"{name} must have at most {most} characters; got {len(text)}.")
+    return as_text(text)
+
+
+def _asset(package: str, name: str) -> bytes:
+    return (resources.files(package) / "assets" / name).read_bytes()

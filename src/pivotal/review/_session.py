@@ -1,0 +1,268 @@
+"""One review: the rows, the journal, and everything that follows from the decisions so far."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.core.types import CodeArray, IndexArray
+from pivotal.neighbors import as_index
+from pivotal.review._journal import ACTIONS, Action, Entry, Journal, Proposal
+from pivotal.review._live import LiveNeighbors
+from pivotal.review._queues import KINDS, Query, first_by_score
+from pivotal.review._record import Record
+from pivotal.review._rows import Cells
+from pivotal.review._scores import LiveScores
+from pivotal.review._subject import Classes, Subject
+
+__all__ = ["Session", "Told"]
+
+Told = Callable[[str, float], None]
+"""Receives what is being done, and the share of it that is done."""
+
+_K: Final = 20
+_SEED: Final = 0
+_PAGE: Final = 200  # rows of a page that are put in order at least
+
+
+class Session:
+    """A review under way. All methods may be called by any thread; one is let in at a time.
+
+    Parameters
+    ----------
+    subject : Subject
+        What is reviewed.
+    path : Path
+        The journal.
+    told : callable, optional
+        Told how far the preparation is.
+
+    Attributes
+    ----------
+    lock : RLock
+        Held by whoever looks at several things that belong together.
+    """
+
+    def __init__(self, subject: Subject, path: Path, *, told: Told | None = None) -> None:
+        self.lock = threading.RLock()
+        self.subject, errors = subject, subject.errors
+        self.classes = Classes(errors.given)
+        facts = {
+            "fingerprint": subject.fingerprint,
+            "table": subject.name,
+            "label": subject.label,
+            "rows": str(len(subject)),
+        }
+        self.journal = Journal(path, facts)
+        given = self.classes.given
+        search: dict[str, Any] = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **(subject.search or {})}
+        index = as_index(search.pop("neighbors", "auto"), subject.X, **search)
+        self.neighbors_exact = bool(index.exact)
+        self.live = LiveNeighbors(
+            index,
+            given,
+            len(self.classes),
+            int(errors.settings.get("k", _K)),
+            progress=None if told is None else lambda share: told("Finding the neighbours of every row", share),
+        )
+        suggested = self.classes.encode(errors.suggested)
+        self.scores = LiveScores(errors, self.live, given, suggested)
+        self.first_values = self.live.values()
+        self.first_accuracy = self.live.accuracy
+        self.first_right = self.live.predicted_all()
+        self.cells = None if subject.cells is None else Cells(subject.cells)
+        self.record = Record()
+        self.decided: npt.NDArray[np.bool_] = np.zeros(len(subject), np.bool_)
+        shuffled = np.random.default_rng(_SEED).permutation(len(subject))
+        self._shuffled: IndexArray = shuffled[~self.scores.suspect[shuffled]]
+        self._unsuspected = ~self.scores.suspect
+        self._found: tuple[str, npt.NDArray[np.bool_]] = ("", np.ones(len(subject), np.bool_))
+        self.sync()
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every entry of the journal."""
+        return self.record.last
+
+    def sync(self) -> bool:
+        """Read what others have appended to the journal; return whether there was anything."""
+        with self.lock:
+            entries = self.journal.since(self.record.last)
+            self._take(entries)
+            return bool(entries)
+
+    def decide(
+        self, rows: Iterable[int], action: str, *, label: str | None, reviewer: str, batch: str, note: str, queue: str
+    ) -> list[Entry]:
+        """Decide about rows; the journal has it when this returns.
+
+        Parameters
+        ----------
+        rows : iterable of int
+            Each once.
+        action : str
+            keep, fix (to what is suggested for each), label, drop, unsure, or note (which decides nothing).
+        label : str, optional
+            The label to give, for the action label.
+        reviewer, batch, note, queue : str
+            Who decides; a name for this decision, which is taken once however often it is sent; why; and the queue
+            that the rows were shown in.
+
+        Raises
+        ------
+        ValueError
+            If it makes no sense; then nothing is written.
+        """
+        with self.lock:
+            self.sync()
+            chosen = list(rows)
+            if action not in ACTIONS or action == "undo":
+                raise ValueError(f"action must be keep, fix, label, drop, unsure or note; got {action!r}.")
+            if action == "label":
+                self.classes.check_new(label or "")
+            if action == "drop" and self._n_after_dropping(chosen) < 2:
+                raise ValueError("at least two rows must stay; keep some of them.")
+            proposals = [self._proposal(row, action, label, note, queue) for row in chosen]
+            entries = self.journal.append(proposals, reviewer=reviewer, batch=batch)
+            self._take(entries)
+            return entries
+
+    def undo(self, *, reviewer: str, batch: str) -> list[Entry]:
+        """Take back the last decision of a reviewer that is not undone yet; return the entries that are undone."""
+        with self.lock:
+            self.sync()
+            undone = self.record.to_undo(reviewer)
+            if undone:
+                proposals = [
+                    Proposal(
+                        entry.row, "undo", entry.given, None, entry.suggested, entry.confidence, entry.score,
+                        entry.queue, undoes=entry.id,
+                    )
+                    for entry in undone
+                ]  # fmt: skip
+                self._take(self.journal.append(proposals, reviewer=reviewer, batch=batch))
+            return undone
+
+    def select(self, query: Query, most: int = _PAGE) -> tuple[int, IndexArray]:
+        """Return how many rows a query has, and at least the first `most` of them in order."""
+        with self.lock:
+            if query.kind in ("suspects", "all"):
+                chosen = (self.scores.suspect & ~self.decided) if query.kind == "suspects" else self.live.alive.copy()
+                chosen = self._filtered(chosen, query)
+                return int(chosen.sum()), first_by_score(chosen, self.scores.scores, most)
+            rows = self._ordered(query)
+            kept = self._filtered(np.ones(len(self.decided), np.bool_), query)
+            rows = rows[kept[rows]]
+            return len(rows), rows
+
+    def _ordered(self, query: Query) -> IndexArray:
+        record = self.record
+        if query.kind == "random":
+            return self._shuffled[~self.decided[self._shuffled]]
+        if query.kind == "unsure":
+            found = [ruling.row for ruling in record.rulings() if ruling.action == "unsure"]
+        elif query.kind == "conflicts":
+            found = record.conflicts()
+        elif query.kind == "second":
+            found = [one.row for one in record.rulings() if query.reviewer not in record.reviewers(one.row)]
+        elif query.kind == "decided":
+            found = [ruling.row for ruling in sorted(record.rulings(), key=lambda entry: -entry.id)]
+        else:
+            finding = next((one for one in self.subject.findings if one.name == query.kind), None)
+            if finding is None:
+                names = [*KINDS, *(one.name for one in self.subject.findings)]
+                raise ValueError(f"kind must be one of {', '.join(names)}; got {query.kind!r}.")
+            rows: IndexArray = np.asarray(finding.rows, np.int64)
+            return rows[~self.decided[rows]]
+        return np.array(found, dtype=np.int64)
+
+    def _filtered(self, chosen: npt.NDArray[np.bool_], query: Query) -> npt.NDArray[np.bool_]:
+        """Return which of the chosen rows have what a query asks for."""
+        if query.given is not None:
+            chosen &= self.classes.given == self.classes.code(query.given)
+        if query.suggested is not None:
+            chosen &= self.scores.suggested == self.classes.code(query.suggested)
+        if query.confidence > 0.0:
+            chosen &= self.scores.confidence >= query.confidence
+        if query.owner is not None:
+            owners = self.subject.owners
+            chosen &= False if owners is None else np.asarray(owners).astype(str) == query.owner
+        if query.search.strip():
+            chosen &= self._matching(query.search.strip())
+        if query.rows is not None:
+            only = np.zeros(len(chosen), np.bool_)
+            only[list(query.rows)] = True
+            chosen &= only
+        return chosen
+
+    def _matching(self, words: str) -> npt.NDArray[np.bool_]:
+        """Return which rows contain some words: in their cells, their text or their name."""
+        if self._found[0] != words:
+            n_rows, subject = len(self.decided), self.subject
+            found = np.zeros(n_rows, np.bool_) if self.cells is None else self.cells.find(words)
+            small = words.casefold()
+            if subject.text is not None:
+                found |= np.fromiter((small in text.casefold() for text in subject.text), np.bool_, n_rows)
+            found |= np.fromiter((small == str(name).casefold() for name in subject.errors.ids), np.bool_, n_rows)
+            self._found = (words, found)
+        return self._found[1]
+
+    def _proposal(self, row: int, action: str, label: str | None, note: str, queue: str) -> Proposal:
+        names, scores = self.classes.names, self.scores
+        given, suggested = names[self.classes.given[row]], names[scores.suggested[row]]
+        kind: Action = action  # type: ignore[assignment]  # checked by the caller
+        to: str | None = None
+        if action == "keep":
+            to = given
+        elif action == "fix":
+            to = suggested
+        elif action == "label":
+            to = label
+        if to == given and action in ("fix", "label"):
+            kind = "keep"
+        confidence = float(scores.confidence[row])
+        return Proposal(row, kind, given, to, suggested, confidence, float(scores.scores[row]), queue, note)
+
+    def _n_after_dropping(self, rows: list[int]) -> int:
+        return self.live.n_alive - int(self.live.alive[rows].sum())
+
+    def _take(self, entries: list[Entry]) -> None:
+        """Make entries hold: labels, drops, and what follows from them."""
+        rows = np.array(sorted(self.record.add(entries)), dtype=np.int64)
+        if not len(rows):
+            return
+        rulings = [self.record.ruling(int(row)) for row in rows]
+        self.decided[rows] = [ruling is not None for ruling in rulings]
+        codes: CodeArray = self.classes.given[rows].copy()
+        alive = np.ones(len(rows), np.bool_)
+        for place, ruling in enumerate(rulings):
+            if ruling is None or ruling.action in ("unsure", "keep"):
+                continue
+            if ruling.action == "drop":
+                alive[place] = False
+            elif ruling.label is not None:
+                codes[place] = self.classes.add(ruling.label)
+        changed = (codes != self.live.codes[rows]) | (alive != self.live.alive[rows])
+        if changed.any():
+            touched = self.live.edit(rows[changed], codes[changed], alive[changed], len(self.classes))
+            for part in np.array_split(touched, max(1, len(touched) // 20_000)):
+                self.scores.refresh(part)
+
+    def is_unsuspected(self, row: int) -> bool:
+        """Whether a row was no suspect at the start."""
+        return bool(self._unsuspected[row])
+
+    @property
+    def unsuspected(self) -> npt.NDArray[np.bool_]:
+        """Rows that were no suspects at the start; shape (n_rows,)."""
+        return self._unsuspected
+
+    def close(self) -> None:
+        """Close the journal."""
+        with self.lock:
+            self.journal.close()

@@ -1,0 +1,277 @@
+"""Ways in: a table on the command line, label errors in Python or a notebook."""
+
+from __future__ import annotations
+
+import getpass
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from pivotal.analysis.label_errors import LabelErrors
+from pivotal.core.types import AnyArray
+from pivotal.core.validation import check_features, check_same_length
+from pivotal.report.encode import as_text
+from pivotal.report.thumbnails import Images
+from pivotal.review._desk import Desk
+from pivotal.review._export import Outputs, decisions_frame
+from pivotal.review._serve import LOCAL, Server, need_server
+from pivotal.review._session import Session, Told
+from pivotal.review._subject import Finding, Subject, fingerprint_of_arrays, fingerprint_of_files
+from pivotal.tables import Prepared, Table
+
+__all__ = ["TableReview", "review", "user_name"]
+
+_PIXEL: Final = re.compile(r"pixel[_ ]?\d+", re.IGNORECASE)
+_MOST_PIXELS: Final = 2**28  # numbers turned into pictures
+
+
+def user_name() -> str:
+    """Return who is working here."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # no such user, as in some containers
+        return "reviewer"
+
+
+def review(
+    errors: LabelErrors,
+    X: Any,
+    *,
+    frame: pd.DataFrame | None = None,
+    text: Any = None,
+    images: Any = None,
+    image_root: str | os.PathLike[str] | None = None,
+    owners: npt.ArrayLike | None = None,
+    truth: npt.ArrayLike | None = None,
+    journal: str | os.PathLike[str] | None = None,
+    reviewer: str | None = None,
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    neighbors: Any = "auto",
+    n_jobs: int | None = -1,
+    port: int = 0,
+    open_page: bool = True,
+    opened: Callable[[str], object] | None = None,
+) -> pd.DataFrame:
+    """Decide about suspects on a page in the browser, and return the decisions when the page is closed.
+
+    The page is served on this machine, to this machine only. Every decision is in the journal before the page shows
+    the next suspect; calling this again goes on where it stopped. Interrupting it returns the decisions so far.
+
+    Parameters
+    ----------
+    errors : LabelErrors
+        From `pivotal.find_label_errors`.
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The features that they were found with.
+    frame : pandas DataFrame, optional
+        Columns to show, a row for each.
+    text : sequence of n_rows str, optional
+        What each row says.
+    images : array of shape (n_rows, height, width[, channels]) or n_rows paths, optional
+        What each row looks like.
+    image_root : path-like, optional
+        Folder that paths of images are relative to, and outside of which none is read.
+    owners : array-like of shape (n_rows,), optional
+    truth : array-like of shape (n_rows,), optional
+        Labels known to be right, where wrong ones were planted: the page counts those that are caught.
+    journal : path-like, optional
+        File for the decisions; by default one in the current folder whose name comes from the data.
+    reviewer : str, optional
+        Who decides; the name of the user by default.
+    metric, metric_params, neighbors, n_jobs
+        As in `find_label_errors`.
+    port : int, default=0
+        0 takes one that is free.
+    open_page : bool, default=True
+        Whether to open the page in the browser.
+    opened : callable, optional
+        Receives the address of the page; by default it is printed.
+
+    Returns
+    -------
+    decisions : pandas DataFrame
+        A line per decision: row, id, action, from, to, reviewer, at, why, suggested, confidence, score, queue, holds.
+    """
+    need_server()
+    features = check_features(X, "X")
+    check_same_length(features, errors.scores, "X", "errors")
+    n_rows = len(errors.scores)
+    subject = Subject(
+        name="label errors",
+        X=features,
+        errors=errors,
+        fingerprint=fingerprint_of_arrays(features, errors.given),
+        cells=None if frame is None else _cells_of_frame(frame, n_rows),
+        text=None if text is None else _texts(text, n_rows),
+        images=None if images is None else Images(images, n_rows, image_root),
+        owners=_column(owners, n_rows, "owners"),
+        truth=_column(truth, n_rows, "truth"),
+        search={"metric": metric, "metric_params": metric_params, "neighbors": neighbors, "n_jobs": n_jobs},
+    )
+    path = Path(journal) if journal is not None else Path(f"pivotal-review-{subject.fingerprint[:12]}.db")
+    result: list[pd.DataFrame] = []
+
+    def prepare(told: Told) -> tuple[Session, Outputs]:
+        session = Session(subject, path, told=told)
+        return session, Outputs(session)
+
+    desk = Desk(prepare, reviewer or user_name())
+    with Server(desk, LOCAL, port) as server:
+        (_announce if opened is None else opened)(server.url)
+        if open_page:
+            server.open()
+        try:
+            server.wait(until_closed=True)
+        except KeyboardInterrupt:
+            desk.ready.wait()
+        if desk.session is not None:
+            result.append(decisions_frame(desk.session))
+    if not result:
+        raise RuntimeError("the review was interrupted before it was ready; call it again.")
+    return result[0]
+
+
+def _announce(url: str) -> None:
+    """Say where the page is: as a link in a notebook, as text elsewhere."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        in_notebook = False
+    else:
+        in_notebook = type(get_ipython()).__name__ == "ZMQInteractiveShell"
+    if in_notebook:
+        display(
+            HTML(
+                f'<a href="{url}" target="_blank" rel="noopener">Open the review</a>. This cell ends when it is closed.'
+            )
+        )
+    else:
+        print(f"Review at {url} (it ends when the page is closed)")  # noqa: T201  # there is nobody else to say it
+
+
+@dataclass(frozen=True, eq=False)
+class TableReview:
+    """A table to be reviewed.
+
+    Parameters
+    ----------
+    table : Table
+        Rows as they were read.
+    prepared : Prepared
+        Their features and labels.
+    label : str
+        The column of labels.
+    files : list of str
+        Where the table came from, by whose content a journal knows it.
+    find : callable
+        Returns the label errors; called once the page is up.
+    truth : str, optional
+        Column of labels that are known to be right; it is not shown.
+    search : dict
+        How neighbours are found.
+    checks : callable, optional
+        Returns further queues.
+    """
+
+    table: Table
+    prepared: Prepared
+    label: str
+    files: list[str]
+    find: Callable[[], LabelErrors]
+    truth: str | None = None
+    search: dict[str, Any] = field(default_factory=dict)
+    checks: Callable[[], tuple[Finding, ...]] | None = None
+
+    def desk(self, journal: Path, reviewer: str) -> Desk:
+        """Return the desk at which the table is reviewed, once it is started."""
+        fingerprint = fingerprint_of_files(self.files, self.label)
+
+        def prepare(told: Told) -> tuple[Session, Outputs]:
+            told("Looking for wrong labels", 0.0)
+            errors = self.find()
+            findings: tuple[Finding, ...] = ()
+            if self.checks is not None:
+                told("Checking for duplicates and outliers", 0.0)
+                findings = self.checks()
+            told("Finding the neighbours of every row", 0.0)
+            session = Session(self._subject(errors, fingerprint, findings), journal, told=told)
+            ready = self.prepared
+            test = None if ready.X_test is None else (ready.X_test, ready.y_test)
+            return session, Outputs(session, self.table, ready.y, test)
+
+        return Desk(prepare, reviewer)
+
+    def _subject(self, errors: LabelErrors, fingerprint: str, findings: tuple[Finding, ...]) -> Subject:
+        table, ready = self.table, self.prepared
+        pixels = [name for name in table.columns if _PIXEL.fullmatch(name)]
+        images = _pictures(table, ready, pixels)
+        hidden = {self.label, self.truth, *(pixels if images is not None else [])}
+        shown = [name for name in table.columns if name not in hidden and table.matrix_shape(name) is None]
+        truth = None
+        if self.truth is not None:
+            truth = np.array([as_text(cell) for cell in table.column(self.truth).to_pylist()], dtype=object)
+        return Subject(
+            name=Path(table.name).name if len(self.files) == 1 else table.name,
+            X=ready.X,
+            errors=errors,
+            fingerprint=fingerprint,
+            label=self.label,
+            cells=table.cells.select(shown) if shown else None,
+            text=ready.text,
+            images=images,
+            owners=ready.owners,
+            truth=truth,
+            findings=findings,
+            search=self.search,
+        )
+
+
+def _pictures(table: Table, ready: Prepared, pixels: list[str]) -> Images | None:
+    """Return pictures: files that a column names, or columns pixel0, pixel1, ... that make a square."""
+    try:
+        if ready.images is not None:
+            # A table is data: what it names outside of its own folder is not opened.
+            return Images(ready.images, len(table), table.folder or Path.cwd())
+        side = math.isqrt(len(pixels))
+        if side < 2 or side**2 != len(pixels) or len(pixels) * len(table) > _MOST_PIXELS:
+            return None
+        columns = [pd.to_numeric(table.column(name).to_pandas(), errors="coerce").fillna(0.0) for name in pixels]
+        return Images(np.stack(columns, axis=1).astype(np.float32).reshape(-1, side, side), len(table))
+    except ImportError:  # without Pillow there is nothing to see, and all else works
+        return None
+
+
+def _cells_of_frame(frame: pd.DataFrame, n_rows: int) -> pa.Table:
+    check_same_length(frame, np.empty(n_rows), "frame", "errors")
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[str(name)] = pa.array(frame[name])
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # a mixture of types
+            columns[str(name)] = pa.array([as_text(cell) for cell in frame[name]])
+    return pa.table(columns)
+
+
+def _texts(text: Any, n_rows: int) -> list[str]:
+    texts = ["" if words is None else as_text(words) for words in text]
+    check_same_length(np.empty(len(texts)), np.empty(n_rows), "text", "errors")
+    return texts
+
+
+def _column(content: npt.ArrayLike | None, n_rows: int, name: str) -> AnyArray | None:
+    if content is None:
+        return None
+    column = np.asarray(content)
+    check_same_length(column, np.empty(n_rows), name, "errors")
+    return column

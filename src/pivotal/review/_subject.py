@@ -1,0 +1,173 @@
+"""What is reviewed: rows with their labels, what is shown of them, and what is known about them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pivotal.analysis.label_errors import LabelErrors
+from pivotal.core.labels import ClassCodes
+from pivotal.core.types import AnyArray, CodeArray
+from pivotal.report.encode import as_text
+from pivotal.report.thumbnails import Images
+
+__all__ = ["Classes", "Finding", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
+
+
+class Classes:
+    """The label set: what was given, and labels that reviewers add.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+        Labels as given.
+
+    Attributes
+    ----------
+    names : list of str
+        What pages, journals and decisions call each class, in the order of the codes.
+    given : int32 array of shape (n_rows,)
+        Class codes of the labels as given.
+    """
+
+    def __init__(self, labels: AnyArray) -> None:
+        known = ClassCodes.of(labels, counted=False)
+        self.given: CodeArray = known.encode(labels, "labels").astype(np.int32)
+        self._known = known
+        self._labels: list[Any] = list(known.classes)
+        self.names = [as_text(label) for label in self._labels]
+        self._codes = {name: code for code, name in enumerate(self.names)}
+        if len(self._codes) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(
+                f"labels must read differently to be told apart by people; got two that read {twice!r}, such as a "
+                "number and a text. Convert them to one type."
+            )
+        self.n_given = len(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def encode(self, labels: AnyArray) -> CodeArray:
+        """Return the codes of labels that were given."""
+        return self._known.encode(labels, "labels").astype(np.int32)
+
+    def code(self, name: str) -> int:
+        """Return the code of a label by its name, -1 if there is none."""
+        return self._codes.get(name, -1)
+
+    def add(self, name: str) -> int:
+        """Return the code of a label, which joins the label set if it is new."""
+        if name not in self._codes:
+            self._codes[name] = len(self.names)
+            self.names.append(name)
+            self._labels.append(self._typed(name))
+        return self._codes[name]
+
+    def check_new(self, name: str) -> None:
+        """Raise unless a name can be a label of the kind that the others are."""
+        if not name.strip():
+            raise ValueError("a label must have a name; got an empty one.")
+        if name not in self._codes:
+            self._typed(name)
+
+    def label(self, name: str) -> Any:
+        """Return the label itself by its name."""
+        return self._labels[self.add(name)]
+
+    def _typed(self, name: str) -> Any:
+        kinds = {type(label) for label in self._labels[: self.n_given]}
+        if any(issubclass(kind, str) for kind in kinds):
+            return name
+        for kind in (int, float):
+            if all(issubclass(one, kind | np.integer | np.floating) for one in kinds):
+                try:
+                    return np.array([kind(name)]).astype(np.array(self._labels[:1]).dtype)[0].item()
+                except (ValueError, OverflowError):
+                    break
+        raise ValueError(f"labels of this table are of the type {sorted(k.__name__ for k in kinds)[0]}; got {name!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """Another queue: rows that a check-up found, in the order in which to look at them."""
+
+    name: str
+    title: str
+    sentence: str
+    rows: AnyArray
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Rows to review.
+
+    Parameters
+    ----------
+    name : str
+        What the page calls them.
+    X : array or sparse matrix of shape (n_rows, n_features)
+        Features.
+    errors : LabelErrors
+        What was found in them.
+    fingerprint : str
+        Digest of the content, by which a journal knows it.
+    label : str
+        Name of the column of labels.
+    cells : pyarrow Table, optional
+        Columns to show, a row for each.
+    text : sequence of str, optional
+        What each row says.
+    images : Images, optional
+        What each row looks like.
+    owners : array of shape (n_rows,), optional
+    truth : array of shape (n_rows,), optional
+        Labels that are known to be right, where wrong ones were planted: shown as the number that was caught.
+    findings : tuple of Finding
+        Further queues.
+    search : dict
+        How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
+    """
+
+    name: str
+    X: Any
+    errors: LabelErrors
+    fingerprint: str
+    label: str = "label"
+    cells: pa.Table | None = None
+    text: Sequence[str] | None = None
+    images: Images | None = None
+    owners: AnyArray | None = None
+    truth: AnyArray | None = None
+    findings: tuple[Finding, ...] = ()
+    search: dict[str, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.errors.scores)
+
+
+def fingerprint_of_files(paths: Iterable[str | Path], label: str) -> str:
+    """Return the digest of files and of the name of their column of labels."""
+    digest = hashlib.sha256(label.encode() + b"\0")
+    for path in paths:
+        with Path(path).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def fingerprint_of_arrays(X: Any, labels: AnyArray) -> str:
+    """Return the digest of features and labels."""
+    digest = hashlib.sha256()
+    parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
+    for part in parts:
+        array = np.ascontiguousarray(part)
+        digest.update(f"{array.shape}{array.dtype}".encode())
+        digest.update(array.data if array.dtype.kind != "O" else repr(array.tolist()).encode())
+    digest.update("\0".join(as_text(label) for label in labels).encode())
+    return digest.hexdigest()

@@ -1,0 +1,134 @@
+// One row: what it is, what speaks against its label, who its neighbours are.
+
+import { make, minus, named, percent, picture, small, whole } from "./dom.js";
+
+const ACTIONS = {
+  keep: "kept", fix: "fixed", label: "relabelled", drop: "dropped", unsure: "unsure", note: "noted",
+};
+
+export function decisionText({ action, label, reviewer }) {
+  const to = action === "fix" || action === "label" ? ` to ${named(label)}` : "";
+  return `${ACTIONS[action]}${to} by ${reviewer}`;
+}
+
+export function tag(text, kind) {
+  return make("span", { class: `tag ${kind || ""}`, title: text }, named(text));
+}
+
+export function showCard(state, open) {
+  const { item, about } = state;
+  if (!item) {
+    const nothing = state.query.kind === "suspects" && !state.narrowed
+      ? ["No suspect is left.", "Look at random rows to learn what was missed, or finish."]
+      : ["No row here.", "Choose another queue, or clear the filters."];
+    return [make("div", { class: "empty" }, make("h2", null, nothing[0]), make("p", null, nothing[1]))];
+  }
+  return [list(state, open), make("article", { class: "card", "aria-labelledby": "row-title" },
+    head(item, state), looks(item, about), cells(item)), evidence(item, about, open)];
+}
+
+function list(state, open) {
+  const { queue, about, item } = state;
+  return make("aside", { class: "upcoming", "aria-label": "Next in the queue" },
+    make("h2", null, "Next"),
+    make("ol", null, queue.items.map((one) =>
+      make("li", null, make("button", {
+        type: "button", class: "line", "aria-current": one.row === item.row ? "true" : null, onclick: () => open(one.row),
+      },
+      picture(about, one.row, "tiny"),
+      make("span", { class: "grow" },
+        make("span", { class: "id" }, one.id),
+        make("span", { class: "from" }, tag(one.given, "given"), "→", tag(one.suggested, "suggested"))),
+      make("span", { class: "number" }, percent(one.confidence)))))));
+}
+
+function head(item, state) {
+  const suggests = item.suggested !== item.given;
+  const decided = item.decision
+    ? make("p", { class: `ruling ${item.conflict ? "bad" : ""}` },
+        `Decided: ${decisionText(item.decision)}${item.conflict ? ". Reviewers disagree; the last decision holds" : ""}.`)
+    : null;
+  const others = item.history.length > 1
+    ? make("details", { class: "history" }, make("summary", null, `${item.history.length} entries`),
+        make("ol", null, item.history.map((entry) => make("li", null,
+          `${entry.at.slice(0, 16).replace("T", " ")} ${decisionText(entry)}${entry.note ? `: ${entry.note}` : ""}`))))
+    : null;
+  return make("header", { class: "head" },
+    make("div", { class: "title" },
+      make("h2", { id: "row-title", tabindex: "-1" }, `Row ${item.id}`),
+      item.owner === null ? null : make("span", { class: "note" }, `owner ${named(item.owner)}`),
+      make("span", { class: "note place" }, `${whole(state.offset + 1)} of ${whole(state.queue.total)}`)),
+    make("div", { class: "verdict" },
+      make("div", { class: "side" }, make("span", { class: "caption" }, "Given label"), tag(item.given, "given big")),
+      make("span", { class: "arrow", "aria-hidden": "true" }, "→"),
+      make("div", { class: "side" },
+        make("span", { class: "caption" }, suggests ? "Suggested" : "No other label suggested"),
+        tag(item.suggested, suggests ? "suggested big" : "big")),
+      make("div", { class: "side sure" }, make("span", { class: "caption" }, "Confidence"),
+        make("span", { class: "big-number" }, percent(item.confidence)))),
+    decided, others,
+    item.note && !item.history.length ? make("p", { class: "ruling" }, `Note: ${item.note}`) : null);
+}
+
+function looks(item, about) {
+  if (!about.pictures && item.full_text === null) return null;
+  return make("div", { class: "looks" },
+    picture(about, item.row, "large"),
+    item.full_text === null ? null : make("p", { class: "words", tabindex: "0", "aria-label": "Text of the row" }, item.full_text));
+}
+
+function cells(item) {
+  if (!item.cells.length) return null;
+  const shown = 12;
+  const row = (cell) => make("tr", { class: cell.differs >= 1 ? "differs" : null },
+    make("th", { scope: "row", title: cell.name }, cell.name),
+    make("td", { class: "own" }, cell.cell),
+    cell.near.map((text) => make("td", { class: text === cell.cell ? "same" : null }, text)));
+  const head = make("tr", null, make("th", { scope: "col" }, "Column"), make("th", { scope: "col" }, "This row"),
+    item.neighbors.slice(0, item.cells[0].near.length).map((other) =>
+      make("th", { scope: "col" }, tag(other.label ?? "dropped", kindOf(other, item)))));
+  const body = make("tbody", null, item.cells.slice(0, shown).map(row));
+  const rest = item.cells.length - shown;
+  const more = rest > 0
+    ? make("button", { type: "button", class: "quiet", onclick: (event) => {
+        body.append(...item.cells.slice(shown).map(row));
+        event.target.remove();
+      } }, `Show ${whole(rest)} more columns`)
+    : null;
+  return make("section", { class: "cells" },
+    make("h3", null, "Columns, the largest differences from its neighbours first"),
+    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns of the row and its neighbours" },
+      make("table", null, make("thead", null, head), body)), more);
+}
+
+const kindOf = (other, item) =>
+  other.label === item.suggested && item.suggested !== item.given ? "suggested" : other.label === item.given ? "given" : "";
+
+function evidence(item, about, open) {
+  const votes = make("section", null, make("h3", null, "What its neighbours vote for"),
+    make("ul", { class: "votes" }, item.votes.map(({ label, share }) => {
+      const kind = label === item.suggested && item.suggested !== item.given ? "suggested" : label === item.given ? "given" : "";
+      return make("li", null, tag(label, kind),
+        make("meter", { min: "0", max: "1", value: String(share), class: kind, "aria-label": `votes for ${named(label)}` }),
+        make("span", { class: "number" }, percent(share)));
+    })));
+  const line = (other, right) => make("li", null, make("button", { type: "button", class: "line", onclick: () => open(other.row) },
+    picture(about, other.row, "tiny"),
+    make("span", { class: "grow" }, make("span", { class: "id" }, other.id),
+      other.text ? make("span", { class: "snippet" }, other.text) : null),
+    tag(other.label ?? "dropped", kindOf(other, item)),
+    right === null ? null : make("span", { class: "number" }, right)));
+  const near = make("section", null, make("h3", null, "Nearest rows"),
+    make("ol", { class: about.pictures && !about.text ? "near pictures" : "near" }, item.neighbors.map((other) =>
+      line(other, null))));
+  const harmed = item.harmed.length
+    ? make("section", null, make("h3", null, "Predictions that it harms"),
+        make("ol", { class: "near" }, item.harmed.map((other) => line(other, small(other.harm)))))
+    : null;
+  const facts = make("p", { class: "note" },
+    `Value ${small(item.value)}. ${item.value < 0 ? "It harms more predictions than it helps." : ""}`);
+  return make("aside", { class: "evidence", "aria-label": "What speaks for and against the label" },
+    votes, near, harmed, facts);
+}
+
+export { minus };

@@ -1,0 +1,56 @@
+// What all parts of the page share: elements, numbers, words.
+
+export const byId = (id) => document.getElementById(id);
+
+// The only way in which the page makes elements: children are elements or plain text, never markup.
+export function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, content] of Object.entries(attributes || {})) {
+    if (content === null || content === undefined || content === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), content);
+    else element.setAttribute(name, content === true ? "" : content);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u00a0%`;
+export const whole = (number) => Math.round(number).toLocaleString("en").replace(/,/g, "\u202f");
+export const minus = (text) => text.replace(/-(?=[\d.])/g, "\u2212");
+export const plural = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
+
+export function small(number) {
+  if (number === 0) return "0";
+  const size = Math.abs(number);
+  return minus(size >= 0.001 && size < 1000 ? String(Number(number.toPrecision(3))) : number.toExponential(1));
+}
+
+// A label, an id or a name that may be empty or blank is still seen.
+export const named = (text) => (text.trim() === "" ? "(empty)" : text);
+
+export function unpack({ type, data }) {
+  const types = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  return new types[type](bytes.buffer);
+}
+
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+let timer = 0;
+export function say(text) {
+  const place = byId("said");
+  place.textContent = text;
+  place.classList.add("shown");
+  clearTimeout(timer);
+  timer = setTimeout(() => place.classList.remove("shown"), 3500);
+}
+
+export function picture(about, row, kind) {
+  if (!about.pictures) return null;
+  const image = make("img", {
+    src: `api/picture/${row}`, alt: "", loading: "lazy", draggable: "false",
+    class: [kind, about.sharp && "sharp"].filter(Boolean).join(" "),
+  });
+  image.addEventListener("error", () => image.replaceWith(make("span", { class: `${kind} missing` }, "no picture")));
+  return image;
+}

@@ -1,0 +1,87 @@
+// Which queue, and which of its rows.
+
+import { byId, make, named, percent, plural, whole } from "./dom.js";
+
+const counts = { suspects: "suspects", unsure: "unsure", conflicts: "conflicts", decided: "decided" };
+
+export function addFilters(state, changed) {
+  const form = byId("filters");
+  const { about } = state;
+  const set = (name, content) => {
+    state.query[name] = content;
+    changed();
+  };
+  const option = (value, text) => make("option", { value }, text);
+  const queue = make("select", { id: "queue", "aria-label": "Queue", onchange: () => set("kind", queue.value) },
+    about.queues.map(({ name, title }) => option(name, title)));
+  const search = make("input", {
+    id: "search", type: "search", placeholder: "Search rows  ( / )", "aria-label": "Search rows", autocomplete: "off",
+    spellcheck: "false",
+  });
+  let typing = 0;
+  search.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => set("search", search.value), 250);
+  });
+  const labels = (name, title) => make("select", {
+    id: name, "aria-label": title, onchange: (event) => set(name, event.target.value || null),
+  }, option("", title), about.classes.map((one) => option(one.name, named(one.name))));
+  const given = labels("given", "Any label");
+  const suggested = labels("suggested", "Any suggestion");
+  const owner = about.owners.length
+    ? make("select", { id: "owner", "aria-label": "Owner", onchange: (event) => set("owner", event.target.value || null) },
+        option("", "Any owner"), about.owners.map((name) => option(name, named(name))))
+    : null;
+  const confidence = make("input", {
+    id: "confidence", type: "range", min: "0", max: "1", step: "0.05", value: "0", "aria-label": "Least confidence",
+  });
+  const shown = make("output", { for: "confidence" }, "any");
+  confidence.addEventListener("input", () => {
+    shown.textContent = Number(confidence.value) ? `≥ ${percent(Number(confidence.value))}` : "any";
+  });
+  confidence.addEventListener("change", () => set("confidence", Number(confidence.value)));
+  const chips = make("span", { class: "chips" });
+  const found = make("span", { id: "found", class: "note", "aria-live": "polite" });
+  const more = make("details", { class: "more" },
+    make("summary", null, "Filters"),
+    make("div", { class: "fields" }, given, suggested, owner,
+      make("label", { class: "range" }, "Confidence", confidence, shown)));
+  form.replaceChildren(queue, search, more, chips, found);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.hidden = false;
+  more.open = window.matchMedia("(min-width: 900px)").matches;
+
+  const clear = () => {
+    Object.assign(state.query, { given: null, suggested: null, owner: null, confidence: 0, search: "", rows: null });
+    changed();
+  };
+
+  return {
+    focus: () => search.focus(),
+    clear,
+    // Makes the controls say what the query is, whoever changed it.
+    show() {
+      const { query, strip } = state;
+      queue.value = query.kind;
+      for (const entry of queue.options) {
+        const { title } = about.queues.find(({ name }) => name === entry.value);
+        const count = counts[entry.value];
+        entry.textContent = count ? `${title} (${whole(strip[count])})` : title;
+      }
+      given.value = query.given || "";
+      suggested.value = query.suggested || "";
+      if (owner) owner.value = query.owner || "";
+      confidence.value = query.confidence;
+      shown.textContent = query.confidence ? `≥ ${percent(query.confidence)}` : "any";
+      if (document.activeElement !== search) search.value = query.search;
+      const parts = [];
+      if (query.rows) parts.push(plural(query.rows.length, "row"));
+      const narrowed = query.rows || query.given || query.suggested || query.owner || query.confidence || query.search;
+      chips.replaceChildren(
+        ...parts.map((text) => make("span", { class: "chip" }, `selected on the map: ${text}`)),
+        narrowed ? make("button", { type: "button", class: "quiet chip", onclick: clear }, "Clear filters") : "",
+      );
+      found.textContent = state.queue ? plural(state.queue.total, "row") : "";
+    },
+  };
+}

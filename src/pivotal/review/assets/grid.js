@@ -1,0 +1,47 @@
+// Many rows at once: cards to select, and one decision for all of them.
+
+import { make, named, percent, picture, plural, whole } from "./dom.js";
+import { decisionText, tag } from "./card.js";
+
+export function showGrid(state, { open, select, page }) {
+  const { queue, about, selected } = state;
+  const cards = queue.items.map((item, place) => {
+    const chosen = selected.has(item.row);
+    const label = `Row ${item.id}: ${named(item.given)}, suggested ${named(item.suggested)}, ${percent(item.confidence)}`;
+    return make("div", {
+      class: `tile ${chosen ? "chosen" : ""}`, role: "option", "aria-selected": String(chosen), "aria-label": label,
+      tabindex: place === state.focus ? "0" : "-1", "data-place": String(place), "data-row": String(item.row),
+      onclick: (event) => select(place, event.shiftKey),
+      ondblclick: () => open(item.row),
+    },
+    picture(about, item.row, "tile-picture"),
+    item.text === null ? null : make("p", { class: "snippet" }, item.text),
+    make("div", { class: "from" }, tag(item.given, "given"), "→", tag(item.suggested, "suggested")),
+    make("div", { class: "foot" }, make("span", { class: "id" }, item.id), make("span", null, percent(item.confidence))),
+    item.decision ? make("p", { class: "ruling" }, decisionText(item.decision)) : null);
+  });
+  const last = state.offset + queue.items.length;
+  return [
+    make("p", { class: "note hint" },
+      selected.size ? `${plural(selected.size, "row")} selected: one key decides about all.`
+        : "Click or Space selects, Shift selects a range, A selects all, Enter opens a row."),
+    queue.items.length
+      ? make("div", { class: "tiles", role: "listbox", "aria-multiselectable": "true", "aria-label": "Rows" }, cards)
+      : make("div", { class: "empty" }, make("h2", null, "No row here."),
+          make("p", null, "Choose another queue, or clear the filters.")),
+    make("div", { class: "pager" },
+      make("span", { class: "note" }, queue.total ? `${whole(state.offset + 1)} to ${whole(last)} of ${whole(queue.total)}` : ""),
+      make("button", { type: "button", class: "quiet", disabled: state.offset === 0, onclick: () => page(-1) }, "Previous"),
+      make("button", { type: "button", class: "quiet", disabled: last >= queue.total, onclick: () => page(1) }, "Next")),
+  ];
+}
+
+// Where an arrow key leads, from how the tiles lie.
+export function move(grid, place, key) {
+  const tiles = [...grid.querySelectorAll(".tile")];
+  if (!tiles.length) return 0;
+  const top = tiles[0].offsetTop;
+  const columns = Math.max(1, tiles.filter((tile) => tile.offsetTop === top).length);
+  const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
+  return Math.max(0, Math.min(tiles.length - 1, place + steps[key]));
+}

@@ -1,0 +1,423 @@
+// The page as a whole: what is shown, what keys do, what the server is told.
+
+import { byId, make, minus, named, percent, plural, say, whole } from "./dom.js";
+import { Refused, ask, leave, page } from "./server.js";
+import { addFilters } from "./filters.js";
+import { showCard } from "./card.js";
+import { move, showGrid } from "./grid.js";
+import { showConfusion, showMap } from "./chart.js";
+import { askReviewer, chooseLabel, close, isOpen, showFinish, showHelp } from "./dialogs.js";
+
+const state = {
+  about: null, strip: null, queue: null, item: null, reviewer: "", view: "one", offset: 0, pinned: null,
+  query: { kind: "suspects", given: null, suggested: null, owner: null, confidence: 0, search: "", rows: null },
+  selected: new Set(), focus: 0, anchor: 0, busy: false, narrowed: false, finished: false,
+};
+const SIZES = { one: 25, grid: 60, map: 1, confusion: 1 };
+const ACTIONS = [
+  ["keep", "Keep", "K"], ["fix", "Fix", "F"], ["label", "Other", "L"], ["drop", "Drop", "D"], ["unsure", "Unsure", "U"],
+  ["undo", "Undo", "Z"],
+];
+let filters = null;
+let redrawMap = null;
+
+// ------------------------------------------------------------------------------------------------------------ start
+
+async function start() {
+  setTheme(stored("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+  for (;;) {
+    const told = await ask("api/progress");
+    if (told.failed) {
+      byId("stage").textContent = told.failed;
+      byId("share").hidden = true;
+      return;
+    }
+    state.reviewer ||= stored("reviewer") || told.reviewer;
+    if (told.ready) break;
+    byId("stage").textContent = told.share > 0 ? `${told.stage}: ${percent(told.share)}` : told.stage;
+    if (told.share > 0) byId("share").value = told.share;
+    else byId("share").removeAttribute("value");
+    await new Promise((done) => setTimeout(done, 150));
+  }
+  state.about = await ask("api/about");
+  state.strip = state.about.strip;
+  sortClasses();
+  document.title = `${state.about.name} · review`;
+  byId("name").textContent = state.about.name;
+  byId("column").textContent = `${plural(state.about.n_rows, "row")}, labels in ${state.about.label}`;
+  byId("reviewer").textContent = state.reviewer;
+  byId("waiting").hidden = true;
+  filters = addFilters(state, () => {
+    state.offset = 0;
+    state.pinned = null;
+    state.selected.clear();
+    refresh();
+  });
+  addActions();
+  await refresh();
+  beat();
+}
+
+// 2 before 10, and capitals beside small letters.
+function sortClasses() {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  state.about.codes = state.about.classes.map(({ name }) => name); // by the numbers that the map has
+  state.about.classes = [...state.about.classes].sort((one, two) => compare(one.name, two.name));
+}
+
+const stored = (name) => {
+  try {
+    return localStorage.getItem(`pivotal-${name}`);
+  } catch {
+    return null;
+  }
+};
+const store = (name, content) => {
+  try {
+    localStorage.setItem(`pivotal-${name}`, content);
+  } catch { /* a browser that keeps nothing */ }
+};
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  byId("theme").setAttribute("aria-label", name === "dark" ? "Light mode" : "Dark mode");
+  if (redrawMap && state.view === "map") redrawMap();
+}
+
+// ------------------------------------------------------------------------------------------------------- the server
+
+const wanted = () => ({
+  query: { ...state.query, reviewer: state.reviewer }, offset: state.offset, limit: SIZES[state.view], open: state.pinned,
+});
+
+async function refresh() {
+  try {
+    take(await ask("api/queue", wanted()));
+  } catch (error) {
+    refused(error);
+  }
+}
+
+function take(told) {
+  if (told.n_classes > state.about.classes.length) {
+    ask("api/about").then(({ classes }) => {
+      state.about.classes = classes;
+      sortClasses();
+    });
+  }
+  state.strip = told.strip;
+  state.queue = told.queue;
+  state.offset = told.queue.offset;
+  state.item = told.item;
+  const { query } = state;
+  state.narrowed = Boolean(query.given || query.suggested || query.owner || query.confidence || query.search || query.rows);
+  render();
+}
+
+function refused(error) {
+  if (!(error instanceof Refused)) throw error;
+  say(error.message);
+}
+
+// Rows that a decision is about: those selected in the grid, or the one that is shown.
+const subject = () => (state.view === "grid"
+  ? state.selected.size ? [...state.selected] : state.queue.items[state.focus] ? [state.queue.items[state.focus].row] : []
+  : state.view === "one" && state.item ? [state.item.row] : []);
+
+async function decide(action, label) {
+  const rows = subject();
+  if (state.busy || state.finished || !rows.length) return;
+  if (action === "label" && label === undefined) {
+    chooseLabel(state, state.view === "one" ? state.item : null, (name) => decide("label", name));
+    return;
+  }
+  state.busy = true;
+  const note = byId("note")?.value ?? "";
+  const shown = state.item;
+  const opened = state.pinned;
+  state.pinned = null;
+  try {
+    const told = await ask("api/decide", {
+      ...wanted(), rows, action, label: label ?? null, note, reviewer: state.reviewer, batch: crypto.randomUUID(),
+      queue: state.query.kind,
+    });
+    state.selected.clear();
+    take(told);
+    const done = { keep: "Kept", fix: "Fixed", label: `Labelled ${named(label ?? "")}`, drop: "Dropped", unsure: "Unsure" }[action];
+    const what = rows.length > 1 ? plural(rows.length, "row") : `row ${shown && shown.row === rows[0] ? shown.id : rows[0]}`;
+    say(`${done}: ${what}. Z takes it back.`);
+  } catch (error) {
+    state.pinned = opened;
+    refused(error);
+  } finally {
+    state.busy = false;
+  }
+}
+
+async function saveNote() {
+  const note = byId("note").value;
+  if (!state.item || !note.trim()) return;
+  try {
+    take(await ask("api/decide", {
+      ...wanted(), open: state.item.row, rows: [state.item.row], action: "note", note, reviewer: state.reviewer,
+      batch: crypto.randomUUID(), queue: state.query.kind,
+    }));
+    say("Note saved.");
+  } catch (error) {
+    refused(error);
+  }
+}
+
+async function undo() {
+  if (state.busy || state.finished) return;
+  state.busy = true;
+  try {
+    const told = await ask("api/undo", { ...wanted(), open: null, reviewer: state.reviewer, batch: crypto.randomUUID() });
+    if (told.undone.length) {
+      state.pinned = told.undone[0];
+      told.item = await ask(`api/item/${state.pinned}`);
+      say(`Taken back: ${told.undone.length > 1 ? plural(told.undone.length, "row") : `row ${told.item.id}`}.`);
+    } else say("There is nothing of yours to take back.");
+    take(told);
+  } catch (error) {
+    refused(error);
+  } finally {
+    state.busy = false;
+  }
+}
+
+// Others may decide too, in another tab or on another machine.
+async function beat() {
+  while (!state.finished) {
+    await new Promise((done) => setTimeout(done, 2000));
+    const told = await ask(`api/pulse?page=${page}`);
+    if (told.finished) ended();
+    else if (told.version !== state.strip.version && !state.busy && !isOpen()) {
+      state.pinned ??= state.view === "one" && state.item ? state.item.row : null;
+      await refresh();
+      say("Somebody else decided; the queue is up to date.");
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- showing
+
+function render() {
+  for (const name of Object.keys(SIZES)) byId(name).hidden = name !== state.view;
+  for (const button of byId("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
+  renderStrip();
+  filters.show();
+  const note = byId("note");
+  const typed = note && note.dataset.row === String(state.item?.row) ? note.value : "";
+  if (state.view === "one") {
+    byId("one").replaceChildren(...showCard(state, openRow));
+    if (state.item) byId("one").querySelector(".card").append(noteField(typed));
+  }
+  if (state.view === "grid") {
+    byId("grid").replaceChildren(...showGrid(state, { open: openRow, select: selectTile, page: turn }));
+  }
+  renderActions();
+}
+
+function noteField(typed) {
+  return make("section", { class: "note-field" },
+    make("label", { for: "note" }, "Note"),
+    make("textarea", { id: "note", rows: "2", maxlength: "10000", placeholder: "Why? Goes with the decision.  ( N )", "data-row": String(state.item.row) }, typed),
+    make("button", { type: "button", class: "quiet", onclick: saveNote }, "Save note only"));
+}
+
+function renderStrip() {
+  const { strip } = state;
+  const gain = strip.accuracy - strip.first_accuracy;
+  const { left, latest, caught } = strip;
+  const figure = (big, text, detail) => make("div", { class: "figure" }, make("dt", null, text),
+    make("dd", null, make("strong", null, big), detail ? make("small", null, detail) : null));
+  byId("strip").replaceChildren(make("dl", null,
+    figure(whole(strip.decided), "decided", `${whole(strip.changed)} changed, ${whole(strip.dropped)} dropped`),
+    figure(whole(strip.suspects), "suspects left", null),
+    figure(percent(strip.accuracy, 2), "leave-one-out accuracy", gain ? minus(`${gain > 0 ? "+" : ""}${(100 * gain).toFixed(2)} points`) : null),
+    figure(`≈\u202f${whole(left.count)}`, left.sampled ? "wrong labels left" : "wrong among suspects left",
+      `${whole(Math.floor(left.low))} to ${whole(Math.ceil(left.high))}${left.sampled ? `, ${whole(left.sampled)} random rows seen` : ""}`),
+    figure(latest.decided ? percent(latest.wrong / latest.decided) : "–", `of the last ${latest.decided || 20} were wrong`, null),
+    caught ? figure(`${whole(caught.found)} / ${whole(caught.planted)}`, "planted errors caught", caught.harmed ? `${whole(caught.harmed)} right labels changed` : null) : null,
+    strip.conflicts ? figure(whole(strip.conflicts), "conflicts", strip.agreement[0] ? `agree on ${percent(strip.agreement[0].share)}` : null)
+      : strip.agreement.length ? figure(percent(strip.agreement[0].share), "reviewers agree", plural(strip.agreement[0].rows, "row")) : null));
+  byId("strip").hidden = false;
+  byId("stop").hidden = !strip.stop;
+  byId("stop").textContent = strip.stop;
+}
+
+function addActions() {
+  byId("actions").replaceChildren(...ACTIONS.map(([action, text, key]) => make("button", {
+    type: "button", "data-action": action, class: action === "fix" ? "primary" : "quiet", "aria-keyshortcuts": key,
+    onclick: () => (action === "undo" ? undo() : decide(action)),
+  }, make("span", { class: "text" }, text), make("kbd", { "aria-hidden": "true" }, key))));
+}
+
+function renderActions() {
+  const rows = subject();
+  byId("actions").hidden = state.view !== "one" && state.view !== "grid";
+  for (const button of byId("actions").children) {
+    const { action } = button.dataset;
+    button.disabled = action !== "undo" && !rows.length;
+    if (action !== "fix") continue;
+    const text = button.querySelector(".text");
+    const suggestion = state.view === "one" && state.item && state.item.suggested !== state.item.given;
+    text.textContent = suggestion ? `Fix: ${named(state.item.suggested)}` : "Fix";
+    if (state.view === "one" && state.item && !suggestion) button.disabled = true;
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------- going about
+
+async function setView(name) {
+  if (state.view === name) return;
+  state.view = name;
+  state.selected.clear();
+  state.focus = 0;
+  if (name !== "one") state.pinned = null;
+  await refresh();
+  if (name === "one") byId("row-title")?.focus({ preventScroll: true });
+  if (name === "grid") byId("grid").querySelector(".tile")?.focus({ preventScroll: true });
+  if (name === "map") {
+    redrawMap = await showMap(state, {
+      load: () => ask("api/map"), open: openRow,
+      chosen: (rows) => {
+        Object.assign(state.query, { kind: "all", rows });
+        state.offset = 0;
+        setView("grid").then(() => say(`${plural(rows.length, "row")} selected on the map.`));
+      },
+    });
+  }
+  if (name === "confusion") {
+    const told = await ask("api/confusion", { query: { ...state.query, reviewer: state.reviewer } });
+    showConfusion(state, told, (given, suggested) => {
+      Object.assign(state.query, { given, suggested });
+      state.offset = 0;
+      setView("one");
+    });
+  }
+}
+
+async function openRow(row) {
+  state.pinned = row;
+  if (state.view === "one") await refresh();
+  else {
+    state.view = "one";
+    await refresh();
+  }
+  byId("row-title")?.focus({ preventScroll: true });
+}
+
+function step(by) {
+  if (!state.queue) return;
+  const back = state.pinned !== null;
+  state.pinned = null;
+  if (!back) state.offset = Math.max(0, Math.min(state.queue.total - 1, state.offset + by));
+  refresh();
+}
+
+function turn(by) {
+  state.offset = Math.max(0, state.offset + by * SIZES.grid);
+  state.focus = 0;
+  refresh().then(() => byId("work").scrollIntoView());
+}
+
+function selectTile(place, range) {
+  const { items } = state.queue;
+  const from = range ? Math.min(place, state.anchor) : place;
+  const to = range ? Math.max(place, state.anchor) : place;
+  const on = range || !state.selected.has(items[place].row);
+  for (let at = from; at <= to; at += 1) {
+    if (on) state.selected.add(items[at].row);
+    else state.selected.delete(items[at].row);
+  }
+  state.anchor = place;
+  focusTile(place);
+}
+
+function focusTile(place) {
+  state.focus = place;
+  render();
+  byId("grid").querySelector(`[data-place="${place}"]`)?.focus();
+}
+
+function ended() {
+  state.finished = true;
+  if (isOpen()) close();
+  for (const id of ["strip", "stop", "filters", "actions", "views", "lost"]) byId(id).hidden = true;
+  byId("finish").hidden = true;
+  byId("work").replaceChildren(make("div", { class: "empty" }, make("h2", null, "Finished."),
+    make("p", null, "Every decision is in the journal. You can close this page.")));
+}
+
+// ------------------------------------------------------------------------------------------------------------- keys
+
+const inField = (target) => target.closest("input, textarea, select") !== null;
+
+const keys = {
+  k: () => decide("keep"), f: () => decide("fix"), l: () => decide("label"), d: () => decide("drop"), u: () => decide("unsure"),
+  z: undo, n: () => byId("note")?.focus(), j: () => step(1), h: () => step(-1),
+  g: () => setView(state.view === "grid" ? "one" : "grid"), m: () => setView(state.view === "map" ? "one" : "map"),
+  c: () => setView(state.view === "confusion" ? "one" : "confusion"), "/": () => filters.focus(), "?": () => showHelp(state),
+};
+
+const gridKeys = {
+  " ": () => selectTile(state.focus, false),
+  a: () => {
+    const all = state.queue.items.every(({ row }) => state.selected.has(row));
+    for (const { row } of state.queue.items) all ? state.selected.delete(row) : state.selected.add(row);
+    focusTile(state.focus);
+  },
+  Enter: () => state.queue.items[state.focus] && openRow(state.queue.items[state.focus].row),
+};
+for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
+  gridKeys[key] = () => focusTile(move(byId("grid"), state.focus, key));
+}
+const oneKeys = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), Enter: () => decide("fix") };
+
+document.addEventListener("keydown", (event) => {
+  if (!state.queue || state.finished || isOpen() || event.ctrlKey || event.metaKey || event.altKey) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.id === "note") saveNote();
+    return;
+  }
+  if (event.key === "Escape") {
+    if (inField(event.target)) event.target.blur();
+    else if (state.selected.size) {
+      state.selected.clear();
+      render();
+    } else if (state.pinned !== null) step(0);
+    else if (state.narrowed) filters.clear();
+    return;
+  }
+  if (inField(event.target)) return;
+  // Keys that buttons and open lists have a use for stay theirs.
+  const ownsEnter = event.target.closest("button, a, summary") !== null && (event.key === "Enter" || event.key === " ");
+  if (ownsEnter) return;
+  const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const act = (state.view === "grid" && gridKeys[name]) || (state.view === "one" && oneKeys[name]) || keys[name];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+byId("views").addEventListener("click", ({ target }) => target.dataset.view && setView(target.dataset.view));
+byId("help").addEventListener("click", () => showHelp(state));
+byId("theme").addEventListener("click", () => {
+  const name = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  store("theme", name);
+  setTheme(name);
+});
+byId("reviewer").addEventListener("click", () => askReviewer(state, (name) => {
+  state.reviewer = name;
+  store("reviewer", name);
+  byId("reviewer").textContent = name;
+  refresh();
+}));
+byId("finish").addEventListener("click", () => state.strip && showFinish(state, async () => {
+  await ask("api/finish", {});
+  ended();
+}));
+window.addEventListener("pagehide", leave);
+
+start();

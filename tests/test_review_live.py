@@ -1,0 +1,175 @@
+"""Edits one at a time give what a fresh computation on the edited rows gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pivotal
+from pivotal.analysis.label_errors import find_label_errors
+from pivotal.neighbors import BruteIndex
+from pivotal.review._live import LiveNeighbors
+from pivotal.review._scores import LiveScores, neighbors_share
+
+
+def points(n, seed, n_classes=3, duplicates=False):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n, 2)).astype(float) if duplicates else rng.normal(size=(n, 3))
+    return X, rng.integers(0, n_classes, n).astype(np.int32)
+
+
+def check(live, X, k):
+    """All that is known of the rows is what the library computes afresh from those that are there."""
+    rows = np.flatnonzero(live.alive)
+    labels = live.codes[rows]
+    fresh = pivotal.value(X[rows], labels, k=k, utility="soft", neighbors="brute")
+    assert live.values(rows) == pytest.approx(fresh.values, abs=1e-11)
+    assert not live.values()[~live.alive].any()
+    plurality = pivotal.value(X[rows], labels, k=k, utility="plurality", neighbors="brute")
+    assert live.accuracy == pytest.approx(plurality.full_utility, abs=1e-12)
+    nearest = BruteIndex(X[rows]).search_self(0, len(rows), live.depth)[0]
+    assert np.array_equal(live.neighbors(rows), rows[nearest])
+    reach = pivotal.Banzhaf().reach(min(k, len(live.codes) - 1), live.depth)
+    votes = np.zeros((len(rows), 4))
+    for place, near in enumerate(rows[nearest]):
+        np.add.at(votes[place], live.codes[near], reach / reach.sum())
+    assert live.votes(rows) == pytest.approx(votes[:, : live.votes(rows).shape[1]], abs=1e-12)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(4, 40),
+    k=st.integers(1, 6),
+    duplicates=st.booleans(),
+    edits=st.lists(st.tuples(st.integers(0, 39), st.integers(0, 2), st.booleans()), min_size=1, max_size=6),
+)
+def test_edits_equal_a_fresh_computation(seed, n, k, duplicates, edits):
+    X, codes = points(n, seed, duplicates=duplicates)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, k)
+    for row, code, stays in edits:
+        if not stays and live.n_alive - live.alive[row % n] < 2:
+            continue
+        live.edit(np.array([row % n]), np.array([code], np.int32), np.array([stays]), 3)
+    check(live, X, k)
+
+
+def test_edits_of_a_larger_table_whose_lists_are_cut_short():
+    X, codes = points(600, 5, 4)
+    live = LiveNeighbors(BruteIndex(X), codes, 4, 2)
+    assert live.depth < 100  # so that lists end long before the last row
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = rng.choice(600, 3, replace=False)
+        live.edit(rows, rng.integers(0, 4, 3).astype(np.int32), rng.random(3) < 0.7, 4)
+    check(live, X, 2)
+
+
+def test_a_neighbourhood_that_is_dropped_is_searched_again():
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(0, 0.1, (120, 2)), rng.normal(8, 0.1, (120, 2)), rng.normal(4, 1, (60, 2))])
+    codes = rng.integers(0, 3, 300).astype(np.int32)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 2)
+    gone = np.arange(100)
+    live.edit(gone, codes[gone], np.zeros(100, bool), 3)
+    assert live._longer  # lists ran out
+    check(live, X, 2)
+    live.edit(np.array([150]), np.array([0], np.int32), np.array([True]), 3)
+    live.edit(gone[:50], codes[:50], np.ones(50, bool), 3)
+    check(live, X, 2)
+
+
+def test_taking_an_edit_back_restores_every_list_and_all_but_the_last_digits():
+    X, codes = points(300, 2, duplicates=True)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 4)
+    values, lists, accuracy = live.values(), live.neighbors(np.arange(300)), live.accuracy
+    rows = np.array([3, 50, 77])
+    live.edit(rows, np.array([0, 1, 2], np.int32), np.array([True, False, False]), 3)
+    live.edit(rows, codes[rows], np.ones(3, bool), 3)
+    assert np.array_equal(live.neighbors(np.arange(300)), lists)
+    assert live.values() == pytest.approx(values, abs=1e-17)
+    assert live.accuracy == accuracy
+
+
+def test_a_new_class_joins():
+    X, codes = points(80, 3)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 3)
+    live.edit(np.array([5, 6]), np.array([3, 3], np.int32), np.ones(2, bool), 4)
+    check(live, X, 3)
+
+
+def test_edits_name_every_row_whose_votes_change():
+    X, codes = points(500, 4, 3)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 3)
+    before = live.votes(np.arange(500))
+    touched = live.edit(np.array([17]), np.array([(codes[17] + 1) % 3], np.int32), np.array([True]), 3)
+    changed = np.flatnonzero((live.votes(np.arange(500)) != before).any(axis=1))
+    assert changed.size
+    assert set(changed) <= set(touched)
+    assert len(touched) < 300
+
+
+def test_harmed_rows_are_those_with_the_most_negative_values():
+    X, codes = points(200, 6, 2)
+    live = LiveNeighbors(BruteIndex(X), codes, 2, 3)
+    per_query = pivotal.KNNValuation(k=3, utility="soft", per_query=True).fit(X, codes).update().result_.per_query
+    column = per_query.toarray()[:, 9]  # value of row 9 to every other
+    queries, worth = live.harmed(9, 4)
+    assert len(queries) == 4
+    assert worth == pytest.approx(np.sort(column)[:4], abs=1e-11)
+    assert column[queries] == pytest.approx(worth, abs=1e-11)
+
+
+def test_the_last_two_rows_cannot_be_dropped():
+    X, codes = points(4, 7)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 1)
+    with pytest.raises(ValueError, match="at least two rows"):
+        live.edit(np.arange(3), codes[:3], np.zeros(3, bool), 3)
+    check(live, X, 1)
+
+
+def scored(n_trees):
+    X, codes = points(300, 8, 3)
+    X[:, 0] += 2.0 * codes
+    noisy = codes.copy()
+    noisy[:30] = (noisy[:30] + 1) % 3
+    errors = find_label_errors(X, noisy, k=5, n_trees=n_trees)
+    live = LiveNeighbors(BruteIndex(X), noisy, 3, 5)
+    return errors, live, LiveScores(errors, live, noisy, errors.suggested.astype(np.int32)), noisy, codes
+
+
+@pytest.mark.parametrize("n_trees", [0, 10])
+def test_scores_begin_as_they_were_found_and_return_when_all_is_undone(n_trees):
+    errors, live, scores, noisy, codes = scored(n_trees)
+    assert np.array_equal(scores.scores, errors.scores)
+    assert np.array_equal(np.flatnonzero(scores.suspect), np.sort(errors.suspects))
+    first = (scores.scores.copy(), scores.suggested.copy(), scores.suspect.copy())
+    rows = np.arange(20)
+    scores.refresh(live.edit(rows, codes[rows], np.ones(20, bool), 3))
+    assert (scores.scores != first[0]).any()
+    scores.refresh(live.edit(rows, noisy[rows], np.ones(20, bool), 3))
+    assert scores.scores == pytest.approx(first[0], abs=1e-12)
+    assert np.array_equal(scores.suggested, first[1])
+    assert np.array_equal(scores.suspect, first[2])
+
+
+def test_scores_change_by_the_change_of_the_neighbours_share():
+    errors, live, scores, noisy, codes = scored(0)
+    before = live.votes(np.arange(300))
+    row = np.array([4])
+    touched = live.edit(row, codes[row], np.ones(1, bool), 3)
+    scores.refresh(touched)
+    others = np.setdiff1d(touched, row)
+    change = (live.votes(others) - before[others])[np.arange(len(others)), noisy[others]]
+    expected = np.clip(errors.scores[others] + change, 0.0, 1.0)
+    assert scores.scores[others] == pytest.approx(expected, abs=1e-12)
+    still = np.setdiff1d(np.arange(300), touched)
+    assert np.array_equal(scores.scores[still], errors.scores[still])
+
+
+@pytest.mark.parametrize(
+    ("settings", "share"), [({}, 1.0), ({"n_trees": 5}, 0.5), ({"n_trees": 5, "model": "x"}, 1 / 3)]
+)
+def test_every_kind_of_voter_has_the_same_share(settings, share):
+    assert neighbors_share(settings) == pytest.approx(share)
