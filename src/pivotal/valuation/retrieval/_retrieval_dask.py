@@ -1,0 +1,133 @@
+"""Rankings that Dask holds: blocks of queries are solved by the workers, and added up here in their order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.progress import tqdm
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.engine.exact import QueryCounter
+from pivotal.valuation.dask.dask_inputs import need_dask
+from pivotal.valuation.retrieval._judgements import Judgements
+from pivotal.valuation.retrieval.document_engine import DocumentEngine
+from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
+from pivotal.valuation.retrieval.retrieval_problem import Problem, check_lists, judged_first
+
+__all__ = ["count_on_dask", "each_block"]
+
+_ENTRY_BYTES = 32  # of an answer: document, value, and variance where it is sampled
+_BUDGET = 2**30  # what answers may take that wait to be added up
+
+Work = Callable[[IndexArray, Judgements, int], Any]
+
+
+def each_block(problem: Problem, work: Work) -> Iterator[tuple[slice, Any]]:
+    """Yield the slice of each block of queries and what its work returns, in their order.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rankings on Dask, and judgements.
+    work : callable
+        Of lists, judgements and the number of the first query; done by the workers.
+    """
+    need_dask()
+    import dask
+
+    rows = problem.indices.rechunk({1: -1})
+    bounds = np.concatenate(([0], np.cumsum(rows.chunks[0])))
+    shared, tasks = dask.delayed(work, pure=True), []
+    for number, block in enumerate(rows.to_delayed().ravel()):
+        part = slice(int(bounds[number]), int(bounds[number + 1]))
+        judgements, size = problem.judgements[part], len(problem.documents)
+        tasks.append((part, dask.delayed(_run)(shared, block, judgements, size, part.start)))
+    at_once = max(1, _BUDGET // (_ENTRY_BYTES * max(1, *rows.chunks[0]) * max(1, rows.shape[1])))
+    for start in range(0, len(tasks), at_once):
+        some = tasks[start : start + at_once]
+        yield from zip((part for part, _ in some), dask.compute(*(task for _, task in some)), strict=True)
+
+
+def count_on_dask(
+    counter: QueryCounter, problem: Problem, weights: FloatArray | None, *, ignore: bool, k: int, progress: bool
+) -> float:
+    """Count all queries; sums are, to the last bit, those of a run in this process.
+
+    Parameters
+    ----------
+    counter : DocumentEngine or RetrievalSampler
+        Counts what comes back.
+    problem : Problem
+        Rankings on Dask, and judgements.
+    weights : float64 array of shape (n_queries,) or None
+        How much each query counts.
+    ignore : bool
+        Whether documents without a judgement are taken out of the lists.
+    k : int
+        Number of documents that are retrieved.
+    progress : bool
+        Whether to show a bar for every pass.
+
+    Returns
+    -------
+    share : float
+        Of the documents that are retrieved, which share has a judgement.
+    """
+    judged, listed, n_queries = 0, 0, len(problem.judgements)
+    for step in counter.passes(n_queries):
+        began, wanted = time.perf_counter(), True
+        judged, listed = 0, 0
+        work = partial(_answer, _worker_of(counter, step), counter.depth, k, ignore)
+        with tqdm(total=n_queries, unit="query", disable=not progress, desc=step.title) as bar:
+            for part, (counts, answer) in each_block(problem, work):
+                judged, listed = judged + counts[0], listed + counts[1]
+                own = None if weights is None else weights[part]
+                if isinstance(counter, DocumentEngine):
+                    targets: Any = problem.judgements[part]
+                    counter.count(answer, targets, own)
+                else:
+                    sampling: Any = step
+                    wanted = sampling.take(answer, own)
+                    sampling.seconds = time.perf_counter() - began
+                bar.update(part.stop - part.start)
+                if not wanted:
+                    break
+    return judged / listed if listed else 0.0
+
+
+def _run(work: Work, block: AnyArray, judgements: Judgements, n_documents: int, first: int) -> Any:
+    """Check a block and do its work, in a worker."""
+    lists = np.ascontiguousarray(np.asarray(block), dtype=np.int64)
+    check_lists(lists, n_documents, first)
+    return work(lists, judgements, first)
+
+
+def _worker_of(counter: QueryCounter, step: Any) -> Work:
+    """Return what solves or samples a block, small enough to be sent."""
+    if isinstance(counter, DocumentEngine):
+        return partial(_solve, counter.for_worker())
+    assert isinstance(counter, RetrievalSampler)
+    return partial(_draw, counter.for_worker(), step.size, step.first_query, step.first_batch)
+
+
+def _answer(work: Work, depth: int, k: int, ignore: bool, lists: IndexArray, judgements: Judgements, first: int) -> Any:
+    """Return how many of the first k are judged and listed, and what the work says of the lists."""
+    top = np.ascontiguousarray(lists[:, :k])
+    counts = int(judgements.look_up(top).judged.sum()), int((top >= 0).sum())
+    if ignore:
+        lists = judged_first(lists, judgements)
+    return counts, work(np.ascontiguousarray(lists[:, :depth]), judgements, first)
+
+
+def _solve(engine: Any, lists: IndexArray, judgements: Judgements, _first: int) -> Any:
+    return engine.solved(lists, None, judgements)
+
+
+def _draw(
+    engine: Any, size: int, first_query: int, first_batch: int, lists: IndexArray, judgements: Judgements, first: int
+) -> Any:
+    return engine.drawn(lists, None, judgements, size, first_query + first, first_batch)

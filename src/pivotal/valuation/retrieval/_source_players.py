@@ -1,0 +1,112 @@
+"""Who plays: every document by itself, or groups of them, numbered within each query."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from pivotal.core.games import RetrievalGame
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.owners import chance_table, make_desk
+from pivotal.engine.solvers import Block
+from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, Desk, Owned, Rules
+
+__all__ = ["Players"]
+
+_KINDS = {"discounted": DISCOUNTED, "first": FIRST, "best": BEST}
+
+
+class Players:
+    """The players of retrieval games, in the words of the kernels for owners.
+
+    Only those that are listed for a query take part in its game. They are numbered within the query in the order in
+    which they first appear in its list, so that tables are as wide as lists and not as the corpus.
+
+    Parameters
+    ----------
+    n_players : int
+        Documents or groups in all.
+    codes : int array of shape (n_documents,), optional
+        Group of each document; None where documents play themselves.
+    width : int
+        Most players that any list has.
+    """
+
+    def __init__(self, n_players: int, width: int, codes: AnyArray | None = None) -> None:
+        self.n_players, self.width, self._codes = n_players, max(1, width), codes
+        self._chances: FloatArray | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the players are groups of documents."""
+        return self._codes is not None
+
+    def limit(self, depth: int) -> None:
+        """Say that lists are cut at this depth."""
+        self.width = max(1, min(self.width, depth))
+
+    def branches(self, k: int) -> int:
+        """At most so many cases must be told apart for one query."""
+        return sum(comb(self.width, joined) for joined in range(min(k, self.width) + 1))
+
+    def of(self, indices: IndexArray) -> tuple[CodeArray, IndexArray]:
+        """Number the players of some queries.
+
+        Parameters
+        ----------
+        indices : int64 array of shape (n_queries, depth)
+            Documents, best ranked first; -1 where a list has ended.
+
+        Returns
+        -------
+        local : int32 array of shape (n_queries, depth)
+            Number of the player that each document belongs to, within its query.
+        who : int64 array of shape (n_queries, width)
+            The players of these numbers, -1 where there are no more.
+        """
+        if self._codes is None:
+            local = np.broadcast_to(np.arange(indices.shape[1], dtype=np.int32), indices.shape)
+            who = np.full((len(indices), self.width), -1, dtype=np.int64)
+            who[:, : indices.shape[1]] = indices
+            return np.ascontiguousarray(local), who
+        from pivotal.kernels.ranking_values import number_groups
+
+        local, who = np.zeros(indices.shape, dtype=np.int32), np.full((len(indices), self.width), -1, dtype=np.int64)
+        number_groups(indices, self._codes, np.full(self.n_players, -1, dtype=np.int64), local, who)
+        return local, who
+
+    def owned(self, game: RetrievalGame, block: Block, local: CodeArray, k: int, weight: float) -> tuple[Owned, Rules]:
+        """Return documents with their players, and what a coalition earns, for the kernels."""
+        n_queries, depth = block.labels.shape
+        none: CodeArray = np.zeros((n_queries, 0), dtype=np.int32)
+        terms = np.zeros((n_queries, 2, depth))
+        terms[:, 0] = game.gains(block.labels) * game.scale(block.targets, k)[:, np.newaxis]
+        # Nothing behind the last relevant document changes anything: branches end there.
+        behind = np.cumsum(terms[:, 0, ::-1] > 0.0, axis=1)[:, ::-1] > 0
+        owned = Owned(local, behind.sum(axis=1).astype(np.int64), terms, none, none, np.zeros(n_queries))
+        return owned, Rules(_KINDS[game.kind], k, 0.0, weight, 1, False, False, game.discounts(k))
+
+    def open_chance(self, semivalue: Semivalue, indices: IndexArray, k: int) -> FloatArray:
+        """Return, for each query, the chance that others than a player hold fewer than k listed documents."""
+        from pivotal.kernels.owner_branching import unseen
+
+        n_queries, depth = indices.shape
+        none: CodeArray = np.zeros((n_queries, 0), dtype=np.int32)
+        lengths = (indices >= 0).sum(axis=1).astype(np.int64)
+        owned = Owned(self.of(indices)[0], lengths, np.zeros((n_queries, 2, 0)), none, none, np.zeros(n_queries))
+        shares, ways = np.zeros(n_queries), np.zeros((min(k, self.width + 1), k))
+        rules = Rules(DISCOUNTED, k, 0.0, 1.0, 1, False, False, np.zeros(k))
+        unseen(owned, rules, self.chances(semivalue, k), self.desk(depth, k), ways, shares)
+        return shares
+
+    def chances(self, semivalue: Semivalue, k: int) -> FloatArray:
+        """Chance that a given players are in and b given ones are out; a goes up to k."""
+        if self._chances is None:
+            self._chances = chance_table(semivalue, min(k, self.width), self.width)
+        return self._chances
+
+    def desk(self, depth: int, k: int) -> Desk:
+        """Memory for one thread and lists of this length."""
+        return make_desk(self.width, depth, k, 1)

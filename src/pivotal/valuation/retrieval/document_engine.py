@@ -1,0 +1,101 @@
+"""From rankings to the exact values of documents, or of groups of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.threads import breathe, run_all, slices
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.engine.exact import Engine, Solved
+from pivotal.engine.solvers import Block
+from pivotal.results.per_query import Keeper
+from pivotal.valuation.retrieval._judgements import Graded, Judgements
+from pivotal.valuation.retrieval._source_players import Players
+from pivotal.valuation.retrieval.retrieval_truncation import Truncation, as_metric
+
+__all__ = ["DocumentEngine", "GroupEngine"]
+
+_STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class DocumentEngine(Engine):
+    """Adds up the exact values of documents over blocks of queries.
+
+    Parameters
+    ----------
+    players : Players
+        The documents.
+    truncation : Truncation
+        The game, and what documents beyond the lists could change.
+    n_jobs : int or None
+        Threads.
+    keeper : Keeper, optional
+        Keeps the values of single queries.
+    """
+
+    def __init__(
+        self, players: Players, truncation: Truncation, *, n_jobs: int | None = -1, keeper: Keeper | None = None
+    ) -> None:
+        self._of_query, self._truncation = players, truncation
+        super().__init__(**truncation.engine_arguments(players.n_players), n_jobs=n_jobs, keeper=keeper)
+        if players.grouped:
+            self.depth = truncation.most  # groups are fewer than documents, and all that is listed counts
+
+    def solved(self, indices: IndexArray, votes: CodeArray | None, targets: Any) -> Solved:
+        judgements: Judgements = targets
+        indices = np.ascontiguousarray(indices, dtype=np.int64)
+        graded = judgements.look_up(indices)
+        block = Block(graded.grades, None, graded.best)
+        players, values, dropped = self._values(block, indices, graded)
+        return Solved(
+            players,
+            values,
+            self._game.everyone(block.labels, None, block.targets, 0, self._k),
+            np.zeros(len(indices)),
+            dropped,
+            self._truncation.utility_range,
+            self.precision(),
+        )
+
+    def _values(self, block: Block, indices: IndexArray, graded: Graded) -> tuple[IndexArray, FloatArray, FloatArray]:
+        """Return whose the values of each query are, the values, and what truncation costs."""
+        return indices, self._solve(block), self._truncation.dropped(graded, indices)
+
+
+class GroupEngine(DocumentEngine):
+    """Adds up the exact values of groups of documents: sources, publishers, chunks of one text.
+
+    Parameters
+    ----------
+    players : Players
+        To which group each document belongs.
+    truncation, n_jobs, keeper
+        As in `DocumentEngine`.
+    """
+
+    def precision(self) -> tuple[int, float]:
+        # A branch is as many sums and factors deep as there are groups, and is met from two sides.
+        return self.depth, 8.0 * self._of_query.width * _EPS
+
+    def _values(self, block: Block, indices: IndexArray, graded: Graded) -> tuple[IndexArray, FloatArray, FloatArray]:
+        from pivotal.kernels.owner_branching import owner_values
+
+        groups = self._of_query
+        local, who = groups.of(indices)
+        values = np.zeros(who.shape)
+        chances, depth = groups.chances(self._semivalue, self._k), indices.shape[1]
+        at_once = max(1, _STEPS_AT_ONCE // groups.branches(self._k))
+        for weight, part in self._game.parts():
+            owned, rules = groups.owned(as_metric(part), block, local, self._k, weight)
+            found = np.empty(who.shape)
+
+            def work(queries: slice, owned: Any = owned, rules: Any = rules, found: Any = found) -> None:
+                breathe()
+                owner_values(owned.part(queries), rules, chances, groups.desk(depth, self._k), found[queries])
+
+            run_all(work, slices(len(indices), at_once, self._n_threads), self._n_threads)
+            values += found
+        return who, values, self._truncation.dropped_of(groups, graded, indices)

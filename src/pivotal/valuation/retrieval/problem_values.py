@@ -1,0 +1,134 @@
+"""Rankings and judgements that are checked, to values: of documents, or of groups of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.notices import notify
+from pivotal.core.types import FloatArray
+from pivotal.core.validation import is_lazy
+from pivotal.core.version import __version__
+from pivotal.engine.exact import QueryCounter, count_queries
+from pivotal.engine.owners import Owners
+from pivotal.engine.sampling import as_plan
+from pivotal.neighbors import fitting_queries
+from pivotal.results.values import Values
+from pivotal.valuation.retrieval._document_rows import RankingKeeper
+from pivotal.valuation.retrieval._source_players import Players
+from pivotal.valuation.retrieval.document_engine import DocumentEngine, GroupEngine
+from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
+from pivotal.valuation.retrieval.retrieval_facts import group_names, judged_share, most_groups, utility_range
+from pivotal.valuation.retrieval.retrieval_problem import Problem
+from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
+from pivotal.valuation.retrieval.retrieval_truncation import Truncation
+
+__all__ = ["value_problem"]
+
+# Cases per query that are told apart without being asked to, and when asked to.
+_BRANCHES, _MOST_BRANCHES = 2**20, 2**24
+
+
+def value_problem(
+    problem: Problem, spec: RetrievalSpec, *, groups: Any = None, weights: FloatArray | None = None
+) -> Values:
+    """Value the documents of a problem, or their groups.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rankings and judgements.
+    spec : RetrievalSpec
+        What is to be computed.
+    groups : array-like of shape (n_documents,) or mapping, optional
+        Source of each document.
+    weights : float64 array of shape (n_queries,), optional
+        How much each query counts.
+    """
+    game, k, lazy = spec.game, spec.k, is_lazy(problem.indices)
+    owners = None if groups is None else Owners.of(group_names(groups, problem.documents), len(problem.documents))
+    complete = problem.complete if spec.complete is None else spec.complete
+    relevant = problem.judgements.has_relevant()
+    if spec.no_relevant == "skip":
+        problem, weights = problem.answerable(), None if weights is None else weights[relevant]
+    counted: dict[str, Any] = {"queries_without_relevant": int((~relevant).sum())}
+    ignore = spec.unjudged == "ignore"
+    if not lazy:
+        counted["judged_share"] = share = judged_share(problem, k)
+        if share == 0.0 and judged_share(problem, problem.indices.shape[1]) == 0.0:
+            notify("none of the documents that are listed is judged; do rankings and relevance name documents alike?")
+        problem = problem.without_unjudged() if ignore else problem
+    truncation = Truncation(
+        game,
+        spec.semivalue,
+        k,
+        utility_range(problem, game, k),
+        int(problem.indices.shape[1]),
+        complete,
+        spec.tol if owners is None else 0.0,
+    )
+    counter = _make_counter(problem, truncation, owners, spec)
+    if lazy:
+        from pivotal.valuation.retrieval._retrieval_dask import count_on_dask
+
+        counted["judged_share"] = count_on_dask(counter, problem, weights, ignore=ignore, k=k, progress=spec.progress)
+    else:
+        targets: Any = problem.judgements
+        used = problem.indices[:, : counter.depth]
+        # The sums are copied once a block: blocks hold at least as many entries as there are documents to sum for.
+        length = max(1, used.shape[1])
+        size = spec.block_size or max(fitting_queries(length), len(problem.documents) // length)
+        count_queries(
+            counter,
+            targets,
+            lambda part: (np.ascontiguousarray(used[part], dtype=np.int64), None),
+            size,
+            weights=weights,
+            progress=spec.progress,
+        )
+    settings = {
+        "k": k,
+        "utility": str(game),
+        "semivalue": str(spec.semivalue),
+        "players": "documents" if owners is None else "groups",
+        "neighbors": "precomputed",
+        "rankings": "complete" if complete else "beginnings",
+        "list_length": int(problem.indices.shape[1]),
+        "n_documents": len(problem.documents),
+        "unjudged": spec.unjudged,
+        "no_relevant": spec.no_relevant,
+        **counted,
+        "queries_without_judgements": problem.n_unjudged_queries,
+        "tol": spec.tol,
+        "version": __version__,
+    }
+    if owners is not None:
+        settings["points"] = owners.points.tolist()
+    names = problem.documents if owners is None else owners.names
+    return counter.result(ids=names, vote_resolution=0.0, settings=settings)
+
+
+def _make_counter(problem: Problem, truncation: Truncation, owners: Owners | None, spec: RetrievalSpec) -> QueryCounter:
+    """Return the engine of a method."""
+    k, exact, ignore = spec.k, spec.exact_wanted, spec.unjudged == "ignore"
+    if owners is None:
+        players = Players(len(problem.documents), truncation.most)
+    else:
+        players = Players(len(owners.names), most_groups(problem, owners, ignore=ignore), owners.codes.astype(np.int64))
+        exact = exact and (spec.how[0] == "exact" or players.branches(k) <= _BRANCHES)
+    keeper = None
+    if spec.per_query:
+        keeper = RankingKeeper(k, problem.queries, problem.judgements if owners is None else None)
+    if not exact:
+        plan = as_plan(spec.sampled_method, *spec.how[1:])
+        return RetrievalSampler(players, truncation, plan=plan, n_jobs=spec.n_jobs, keeper=keeper)
+    if owners is None:
+        return DocumentEngine(players, truncation, n_jobs=spec.n_jobs, keeper=keeper)
+    if players.branches(k) > _MOST_BRANCHES:
+        raise ValueError(
+            f"exact values of groups take at most {_MOST_BRANCHES} cases per query; {players.width} groups in a list "
+            f'and k={k} can make about 2^{players.branches(k).bit_length() - 1}. Use method="coalitions", or shorter '
+            "lists."
+        )
+    return GroupEngine(players, truncation, n_jobs=spec.n_jobs, keeper=keeper)

@@ -1,0 +1,108 @@
+"""What documents beyond the lists could change: the bound, and how deep lists must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.games import Game, RetrievalGame
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import FloatArray, IndexArray
+from pivotal.valuation.retrieval._judgements import Graded
+from pivotal.valuation.retrieval._source_players import Players
+
+__all__ = ["Truncation", "as_metric", "most_missed"]
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """What documents beyond the lists could change.
+
+    They come after all that are listed, so they add to the utility of a coalition only while fewer than k listed
+    documents are in it, and never more than the relevant ones among them can earn at the best places.
+
+    Parameters
+    ----------
+    game, semivalue, k : Game, Semivalue, int
+        What a coalition earns, how coalitions are drawn, and how many documents are retrieved.
+    utility_range : float
+        Unit of the bounds: the largest range of the utility, over the queries.
+    most : int
+        Longest lists that there are.
+    complete : bool
+        Whether nothing comes after the lists, unless they are cut.
+    tol : float
+        Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole.
+    """
+
+    game: Game
+    semivalue: Semivalue
+    k: int
+    utility_range: float
+    most: int
+    complete: bool = False
+    tol: float = 0.0
+
+    def engine_arguments(self, n_players: int) -> dict[str, Any]:
+        """Return what engines are made with, exact or sampling: their points are players, which have no labels."""
+        return {
+            "labels": np.zeros(n_players, dtype=np.int8),
+            "game": self.game,
+            "semivalue": self.semivalue,
+            "k": self.k,
+            "n_classes": 0,
+            "n_players": n_players,
+            "most": self.most,
+            "tol": self.tol,
+        }
+
+    def open_share(self, graded: Graded, indices: IndexArray) -> FloatArray:
+        """Return, for each query, what its unlisted documents can earn at most, in units of the range."""
+        if graded.missed.shape[1] == 0 or self.utility_range == 0.0:
+            return np.zeros(len(indices))
+        lost = most_missed(self.game, graded.missed, graded.best, self.k)
+        if self.complete:
+            cut = (indices[:, -1] >= 0) & (indices.shape[1] < self.most)
+            lost = np.where(cut, lost, 0.0)
+        share: FloatArray = lost / self.utility_range
+        return share
+
+    def dropped_of(self, players: Players, graded: Graded, indices: IndexArray) -> FloatArray:
+        """Bound the same in the value of a player: a document, or a group of them."""
+        if not players.grouped:
+            return self.dropped(graded, indices)
+        share = self.open_share(graded, indices)
+        some = np.flatnonzero(share)
+        share[some] *= players.open_chance(self.semivalue, indices[some], self.k)
+        return share
+
+    def dropped(self, graded: Graded, indices: IndexArray) -> FloatArray:
+        """Bound, for each query, what the documents beyond its list could have changed in the value of a document."""
+        lengths = (indices >= 0).sum(axis=1)
+        reach = self.semivalue.reach(self.k, indices.shape[1] + 1)
+        lost: FloatArray = self.open_share(graded, indices) * reach[np.maximum(lengths - 1, 0)]
+        return lost
+
+
+def most_missed(game: Game, grades: FloatArray, best: FloatArray, k: int) -> FloatArray:
+    """Return the most that documents of these grades can change in each query; the parts of a mixture add up.
+
+    Parameters
+    ----------
+    game, k : Game, int
+        What a coalition earns, and how many documents are retrieved.
+    grades, best : float64 arrays of shape (n_queries, n)
+        Grades of the documents, and of all that are judged: the range of the utility, where they are the same.
+    """
+    total: FloatArray = np.zeros(len(grades))
+    for weight, part in game.parts():
+        total += abs(weight) * as_metric(part).missed(grades, best, k)
+    return total
+
+
+def as_metric(game: Game) -> RetrievalGame:
+    """Return a part of a game of retrieval as what it is: a metric."""
+    assert isinstance(game, RetrievalGame)
+    return game
