@@ -1,0 +1,92 @@
+"""Pages of the site that are made from elsewhere: the reference, the command line's help, the changelog."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+import pivotal
+
+ROOT = Path(__file__).parents[1]
+COPIES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+
+# Page, title, what it says first, rooms whose public names it has, and modules it lists in full.
+REFERENCE = [
+    ("valuation", "Valuation", "What each training point is worth.", ("valuation", "results"), ()),
+    ("mathematics", "Utilities, semivalues, weights", "What is computed.", ("core",), ()),
+    ("neighbors", "Neighbour search", "Where neighbours come from.", ("neighbors",), ("pivotal.neighbors",)),
+    ("analysis", "Analysis", "What values are good for.", ("analysis", "review"), ("pivotal.analysis",)),
+    ("retrieval", "Retrieval", "What documents are worth to a retriever.", (), ("pivotal.analysis.retrieval",)),
+    ("embed", "Text and images", "Raw text and images to vectors.", ("embed", "tables"), ("pivotal.embed",)),
+    ("report", "Report and plots", "Results to look at.", ("report",), ("pivotal.report", "pivotal.report.plots")),
+    ("baselines", "Baselines", "What values are compared with.", ("baselines",), ()),
+    ("interop", "Other packages", "Results and models of other packages.", ("interop",), ("pivotal.interop",)),
+    (
+        "research",
+        "Data sets and the paper",
+        "Data sets by name, and the paper's algorithms in exact integers.",
+        ("research",),
+        ("pivotal.research.datasets", "pivotal.research.paper"),
+    ),
+]
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are not in the folder."""
+    made = {page: (ROOT / source).read_text(encoding="utf-8") for page, source in COPIES.items()}
+    made |= reference() | {"reference/command-line.md": command_line()}
+    for page, text in made.items():
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Point links to files outside the folder at the pages made from them."""
+    up = "../" * page.file.src_uri.count("/")
+    for made, source in COPIES.items():
+        markdown = markdown.replace(f"]({up}../{source})", f"]({up}{made})")
+    markdown = markdown.replace(f"]({up}../README.md)", f"]({up}index.md)")
+    if page.file.src_uri in COPIES:  # written for a reader of the folder above
+        markdown = markdown.replace("](docs/", "](")
+        for made, source in COPIES.items():
+            markdown = markdown.replace(f"]({source})", f"]({made})")
+    return markdown
+
+
+def reference() -> dict[str, str]:
+    """Return the pages of the reference: every public name is on one of them."""
+    home = {name: module.split(".")[0] for name, module in pivotal._MODULE_OF.items()}
+    left = set(home) - {"__version__"}
+    pages = {}
+    for page, title, intro, rooms, modules in REFERENCE:
+        names = [f"pivotal.{name}" for name in sorted(left, key=_functions_first) if home[name] in rooms]
+        left -= {name.removeprefix("pivotal.") for name in names}
+        for module in modules:
+            own = importlib.import_module(module)
+            public = getattr(own, "__all__", [name for name in vars(own) if name.startswith("plot_")])
+            names += [f"{module}.{name}" for name in public if f"pivotal.{name}" not in names]
+        entries = "\n\n".join(f"::: {name}" for name in names)
+        pages[f"reference/{page}.md"] = f"# {title}\n\n{intro}\n\n{entries}\n"
+    if left:
+        raise ValueError(f"every public name must be on a page of the reference; {sorted(left)} are on none.")
+    return pages
+
+
+def _functions_first(name: str) -> tuple[bool, str]:
+    return name[0].isupper(), name
+
+
+def command_line() -> str:
+    """Return the help of every command."""
+    os.environ["COLUMNS"] = "100"
+    app = importlib.import_module("pivotal.cli._app")
+    parser = app._build_parser()
+    commands = next(action for action in parser._actions if action.choices and "value" in action.choices)
+    parts = ["# Command line", "", "What `pivotal COMMAND --help` prints.", "", "```text", parser.format_help(), "```"]
+    for name in app._COMMANDS:
+        parts += ["", f"## pivotal {name}", "", "```text", commands.choices[name].format_help(), "```"]
+    return "\n".join(parts) + "\n"
