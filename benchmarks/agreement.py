@@ -29,7 +29,7 @@ from pivotal.baselines.chance import chance
 from pivotal.baselines.influence import influence
 from pivotal.baselines.lava import lava
 from pivotal.baselines.retraining import value_by_retraining
-from pivotal.semivalues import as_semivalue
+from pivotal.core.semivalues import as_semivalue
 
 K = 5
 FIRST_SIZE = 5  # OpenDataVal's samplers begin with a coalition of five

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from pivotal.applications import removal_curve
+from pivotal.analysis import removal_curve
 from pivotal.neighbors import BruteIndex
 
 SIZES = ((40_000, 10), (40_000, 100))

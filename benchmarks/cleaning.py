@@ -34,10 +34,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 import pivotal
-from pivotal.cleaning import LabelErrors, find_label_errors
-from pivotal.cleaning._leaves import ask_leaves
-from pivotal.datasets import flip_labels
+from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+from pivotal.analysis.label_errors._leaves import ask_leaves
 from pivotal.neighbors import BruteIndex
+from pivotal.research.datasets import flip_labels
 
 ROWS = 2000
 WIDEST = 100  # features; more are reduced to principal components

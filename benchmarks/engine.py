@@ -24,6 +24,9 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 import pivotal
+from pivotal.core.games import as_game
+from pivotal.core.semivalues import as_semivalue
+from pivotal.engine.solvers import Block, make_solver
 
 ROUNDS = 5
 
@@ -78,23 +81,51 @@ def banzhaf_against_search() -> list[Row]:
 
 
 def shapley_against_sorting() -> list[Row]:
-    data = points(30_000, 32, 200)
-    X, _, queries, _ = data
-    ours, sorting = fastest(
-        lambda: pivotal.value(*data, k=5, semivalue="shapley"),
-        lambda: np.argsort(euclidean_distances(queries, X), axis=1),
-    )
-    setting = "n = 30 000, d = 32, 200 queries, k = 5"
-    return [
-        Row(
-            f"Shapley, hard label, {setting}",
-            ours,
-            "euclidean_distances and numpy.argsort",
-            sorting,
-            ours / sorting,
-            "at most 1.5",
+    rows = []
+    single, y, single_queries, targets = points(30_000, 32, 200)
+    for kind in (np.float32, np.float64):
+        X, queries = single.astype(kind), single_queries.astype(kind)
+        ours, sorting = fastest(
+            lambda X=X, queries=queries: pivotal.value(X, y, queries, targets, k=5, semivalue="shapley"),
+            lambda X=X, queries=queries: np.argsort(euclidean_distances(queries, X), axis=1),
         )
+        setting = f"n = 30 000, d = 32, 200 queries, k = 5, {np.dtype(kind)}"
+        peer = "euclidean_distances and numpy.argsort"
+        rows.append(Row(f"Shapley, hard label, {setting}", ours, peer, sorting, ours / sorting, "at most 0.7"))
+    return rows
+
+
+def shapley_of_many_classes() -> list[Row]:
+    """Ten classes beside two: what a class more costs, orders and all."""
+    data = points(60_000, 32, 40)
+    X, y, queries, targets = data
+    many = np.arange(len(y)) % 10, np.arange(len(targets)) % 10
+    two, ten, plurality = fastest(
+        lambda: pivotal.value(*data, k=5, semivalue="shapley"),
+        lambda: pivotal.value(X, many[0], queries, many[1], k=5, semivalue="shapley"),
+        lambda: pivotal.value(X, many[0], queries, many[1], k=5, semivalue="shapley", utility="plurality"),
+        rounds=3,
+    )
+    setting, peer = "n = 60 000, d = 32, 40 queries, k = 5", "the same with two classes, hard label"
+    return [
+        Row(f"Shapley, hard label, ten classes, {setting}", ten, peer, two, ten / two, "none"),
+        Row(f"Shapley, plurality, ten classes, {setting}", plurality, peer, two, plurality / two, "none"),
     ]
+
+
+def kernels_per_rank() -> dict[str, float]:
+    """Microseconds for one rank of one list, ten classes, one thread."""
+    n, n_classes, k = 20_000, 10, 5
+    labels = np.random.default_rng(0).integers(0, n_classes, (1, n)).astype(np.int32)
+    block, out = Block(labels, None, np.zeros(1, np.int32)), np.empty((1, n))
+    figures = {}
+    for utility in ("hard", "plurality"):
+        for semivalue in ("shapley", "beta(4,1)"):
+            solver = make_solver(as_game(utility), as_semivalue(semivalue), k, n, n_classes)
+            scratch = solver.scratch()
+            (seconds,) = fastest(lambda solver=solver, scratch=scratch: solver.solve(block, scratch, out))
+            figures[f"{utility}, {semivalue}, ten classes, k = 5"] = 1e6 * seconds / n
+    return figures
 
 
 def weighted_shapley_growth() -> list[Row]:
@@ -126,7 +157,7 @@ def weighted_shapley_against_the_published_algorithm(budget: float) -> list[Row]
         labels = rng.integers(0, 2, n)
         signed = [int(v) if label else -int(v) for v, label in zip(votes, labels, strict=True)]
         start = time.perf_counter()
-        exact = pivotal.paper.shapley_dp(signed, 5)
+        exact = pivotal.research.paper.shapley_dp(signed, 5)
         slow = time.perf_counter() - start
         if slow * 1.25**2.2 > budget:
             break
@@ -139,7 +170,7 @@ def weighted_shapley_against_the_published_algorithm(budget: float) -> list[Row]
         Row(
             f"Shapley, hard label, votes of 7 bits, n = {n}, one query, k = 5",
             quick,
-            "pivotal.paper.shapley_dp (Wang, Mittal and Jia), the same values",
+            "pivotal.research.paper.shapley_dp (Wang, Mittal and Jia), the same values",
             slow,
             quick / slow,
             "at most 0.001",
@@ -185,7 +216,7 @@ def start_up() -> dict[str, float]:
     }
 
 
-def page(rows: list[Row], memory: dict[str, float], start: dict[str, float]) -> str:
+def page(rows: list[Row], ranks: dict[str, float], memory: dict[str, float], start: dict[str, float]) -> str:
     lines = [
         "# How fast",
         "",
@@ -206,6 +237,10 @@ def page(rows: list[Row], memory: dict[str, float], start: dict[str, float]) -> 
         f"A million training points (d = 32, 1000 queries, k = 5): {memory['seconds']:.2g} s, "
         f"{memory['megabytes above the data']:.0f} MB above the data at the peak.",
         "",
+        "| one rank of one list, one thread | microseconds |",
+        "|---|---|",
+        *(f"| {name} | {figure:.2g} |" for name, figure in ranks.items()),
+        "",
         "| start-up | seconds |",
         "|---|---|",
     ]
@@ -218,14 +253,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="Markdown page to write; the figures go beside it as JSON")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds for the published algorithm")
     options = parser.parse_args()
-    rows = banzhaf_against_search() + shapley_against_sorting() + weighted_shapley_growth()
+    rows = banzhaf_against_search() + shapley_against_sorting() + shapley_of_many_classes() + weighted_shapley_growth()
     rows += weighted_shapley_against_the_published_algorithm(options.budget)
-    memory, start = memory_of_a_million(), start_up()
-    text = page(rows, memory, start)
+    ranks, memory, start = kernels_per_rank(), memory_of_a_million(), start_up()
+    text = page(rows, ranks, memory, start)
     print(text)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
-        figures = {"rows": [asdict(row) for row in rows], "memory": memory, "start": start}
+        figures = {"rows": [asdict(row) for row in rows], "ranks": ranks, "memory": memory, "start": start}
         options.out.with_suffix(".json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 

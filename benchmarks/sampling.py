@@ -146,7 +146,7 @@ def deviations(n: int, n_queries: int, weights: str) -> dict[str, Any]:
 def draw(panels: list[dict[str, Any]], path: Path) -> None:
     import matplotlib as mpl
 
-    from pivotal.plots import HIGHLIGHT_COLOR, INK, MUTED, VALUE_COLOR, new_figure
+    from pivotal.report.plots import HIGHLIGHT_COLOR, INK, MUTED, VALUE_COLOR, new_figure
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pivotal"}):
         figure = new_figure(8.4, 3.6)

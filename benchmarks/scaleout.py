@@ -27,7 +27,7 @@ import numpy as np
 from distributed import Client, LocalCluster, wait
 
 import pivotal
-from pivotal.scaleout.plan import ENTRY_BYTES
+from pivotal.valuation.dask.recipe import ENTRY_BYTES
 
 N, D, N_QUERIES, K = 1_000_000, 32, 2_000, 5
 SHARDS = (2, 4, 8, 16, 32, 64)

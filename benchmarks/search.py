@@ -26,8 +26,8 @@ import faiss
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from pivotal._threads import count_threads, run_all, single_threaded_blas, slices
-from pivotal.neighbors import BruteIndex, _brute
+from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
+from pivotal.neighbors import BruteIndex, brute
 
 SIZES = ((100_000, 32), (1_000_000, 11), (1_000_000, 32), (60_000, 512))
 # Points that the bare product takes at a time: all of them would need gigabytes.
@@ -111,15 +111,15 @@ def clocks() -> Iterator[dict[str, float]]:
         return run
 
     kernels = [
-        name for name, part in vars(_brute).items() if getattr(part, "__module__", "").startswith("pivotal.kernels")
+        name for name, part in vars(brute).items() if getattr(part, "__module__", "").startswith("pivotal.kernels")
     ]
     with ExitStack() as stack:
         for name in kernels:
-            part = getattr(_brute, name)
+            part = getattr(brute, name)
             if not isinstance(part, type) and callable(part):
-                stack.enter_context(patch.object(_brute, name, timed(name, part)))
-        product = staticmethod(timed("product", _brute.DenseEuclidean._multiply))
-        stack.enter_context(patch.object(_brute.DenseEuclidean, "_multiply", product))
+                stack.enter_context(patch.object(brute, name, timed(name, part)))
+        product = staticmethod(timed("product", brute.DenseEuclidean._multiply))
+        stack.enter_context(patch.object(brute.DenseEuclidean, "_multiply", product))
         yield spent
 
 

@@ -17,7 +17,7 @@ def near(X, members, query, k):
 
 
 def predict(X, y, members, query, k, weights):
-    """What scikit-learn would predict, with ties in distance by index; y are whole numbers from 0."""
+    """What scikit-learn would predict, with ties in distance by index; y are integers from 0."""
     chosen, distances = near(X, members, query, k)
     if weights == "distance":
         loud = 1.0 / distances if distances.all() else (distances == 0.0).astype(float)

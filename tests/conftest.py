@@ -1,7 +1,22 @@
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+import os
 
-# Compilation happens inside the first example of a property, which would look like a slow one.
-settings.register_profile("pivotal", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("pivotal")
+import pytest
+
+from effort import load_profiles
+from processor_time import ProcessorTime
+
+load_profiles()
+
+# The workers have the processors, one each: threads of linear algebra would only wait for each other.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slowest", type=int, default=0, metavar="N", help="name what takes the most processor time")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ProcessorTime(config.getoption("--slowest")))

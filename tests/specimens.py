@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pivotal.per_query import PerQuery
-from pivotal.results import Values
+from pivotal.results.per_query import PerQuery
+from pivotal.results.values import Values
 
 SETTINGS = {"k": 5, "utility": "hard", "semivalue": "banzhaf", "tol": 1e-16, "panels": [1, 2], "game": {"tie": "lose"}}
 NOT_A_GAME: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pivotal.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
 
 __all__ = ["SmallGame", "build_game", "measures", "semivalues", "small_games", "small_regressions", "utilities"]
 

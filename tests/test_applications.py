@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import (
@@ -22,8 +23,9 @@ from sklearn.metrics import (
 )
 
 import pivotal
-from pivotal.applications import detection, payouts, redundancy
-from pivotal.results import Values
+from effort import examples
+from pivotal.analysis import detection, payouts, redundancy
+from pivotal.results.values import Values
 
 
 @st.composite
@@ -34,7 +36,7 @@ def marked_scores(draw):
     return np.array(scores) / 4, np.array(wrong)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(marked=marked_scores(), inspected=st.integers(1, 12))
 def test_detection_equals_scikit_learns_metrics(marked, inspected):
     scores, wrong = marked
@@ -86,8 +88,8 @@ def test_detection_takes_values_and_masks():
         ({"mislabelled": [4]}, "mislabelled must hold training indices from 0 to 3; got 4"),
         ({"mislabelled": [True, False]}, r"a boolean mask of shape \(4,\)"),
         ({"share": 0}, "share must make at least one point to inspect; got 0 of 4 points"),
-        ({"share": 5}, "share must be a whole number up to the 4 training points"),
-        ({"share": 1.2}, "share must be a whole number up to"),
+        ({"share": 5}, "share must be an integer up to the 4 training points"),
+        ({"share": 1.2}, "share must be an integer up to"),
         ({"values": []}, "values must be one number per training point, at least one"),
         ({"values": [1.0, np.inf, 0.0, 0.0]}, "values must be finite; got inf at training index 1"),
     ],
@@ -174,19 +176,44 @@ def test_payouts_are_those_of_by_owner():
     assert payouts([1.0, 2.0], [7, "x"]).index.tolist() == ["x", 7]
 
 
+@given(
+    points=values_of_points,
+    budget=st.floats(1e-320, 1e308) | st.sampled_from([1e15, 1e16, 1e17, 1e22, 1e27, 1e28, 1e100, 1.7e308]),
+    decimals=st.none() | st.integers(0, 12),
+    non_negative=st.booleans(),
+)
+def test_payouts_of_any_budget_add_up_or_are_refused(points, budget, decimals, non_negative):
+    owners, scores = zip(*points, strict=True)
+    try:
+        frame = payouts(scores, owners, budget=budget, non_negative=non_negative, decimals=decimals)
+    except ValueError as error:
+        assert re.search("add up to more than 0|budget must|payouts of", str(error))  # noqa: PT017
+        return
+    if decimals is not None:
+        assert sum(frame["payout"]) == Decimal(repr(budget))
+        assert all(payout == round(payout, decimals) for payout in frame["payout"])
+    else:
+        # Beyond exact sums, every payout is rounded once.
+        slack = len(frame) * 2.0**-53 * math.fsum(np.abs(frame["payout"]))
+        assert abs(math.fsum(frame["payout"]) - budget) <= slack
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"budget": 1e17, "decimals": 12}, "exact up to 28 digits in all; got budget=1e.17. Use fewer decimals"),
+        ({"budget": 1e308, "decimals": 2}, "exact up to 28 digits in all; got budget=1e.308"),
+        ({"values": [3.0, 0.0, -2.0], "budget": 1e308}, "budget must leave payouts that a double can hold"),
         ({"owners": ["a", "b"]}, r"owners must have one entry per training point, shape \(3,\); got shape \(2,\)"),
         ({"owners": ["a", None, "b"]}, "owners must name an owner for every training point; got 1 missing"),
         ({"budget": 0}, "budget must be a finite number above 0; got 0"),
         ({"budget": float("nan")}, "budget must be a finite number above 0; got nan"),
         ({"budget": "all"}, "budget must be a finite number above 0; got 'all'"),
-        ({"decimals": -1}, "decimals must be a whole number from 0 to 12, or None; got -1"),
+        ({"decimals": -1}, "decimals must be an integer from 0 to 12, or None; got -1"),
         ({"decimals": 2, "budget": 0.005}, "budget must be a multiple of 0.01 to be paid in that; got 0.005"),
         ({"values": [0.5, -0.5, 0.0]}, "more than 0; got 0, which is 0 within the error bound.*non_negative=True"),
         ({"values": [-1.0, 0.5, 0.0]}, "got -0.5, which is below 0"),
-        ({"values": [-1.0, -0.5, 0.0], "non_negative": True}, "Nobody is to be paid by these values"),
+        ({"values": [-1.0, -0.5, 0.0], "non_negative": True}, "No owner can be paid by these values"),
         ({"values": Values([1e-9] * 3, n_queries=1, error_bound=1e-8)}, "is 0 within the error bound of 3e-08"),
         ({"values": [1.0, 2.0]}, "owners must have one entry per training point"),
     ],
@@ -232,7 +259,7 @@ def test_what_nobody_looks_at_can_go_at_once():
         result = redundancy(values, X, y, queries, k=3, weights=weights)
         gone = result.droppable
         assert len(gone) > 100
-        curve = pivotal.applications.removal_curve(
+        curve = pivotal.analysis.removal_curve(
             values, X, y, queries, targets, order=gone, k=3, weights=weights, steps=[0, len(gone)]
         )
         assert curve.scores[0] == curve.scores[1]
@@ -278,7 +305,7 @@ def test_sparse_rows_and_numbers_have_copies_too():
         ({"metric": "precomputed"}, "redundancy compares rows of features"),
         ({"X_train": [[np.nan], [1.0]]}, "X_train must be finite"),
         ({"X_test": [[1.0, 2.0]]}, "X_test must have as many columns"),
-        ({"X_test": [[1.0]], "k": 0}, "k must be a whole number of at least 1"),
+        ({"X_test": [[1.0]], "k": 0}, "k must be an integer of at least 1"),
         ({"X_test": [[1.0]], "weights": "loud"}, "weights must be one of"),
         ({"radius": 1.0, "metric": "taxi"}, "metric must be"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from pivotal.applications import removal_curve, repair, selection_curve
+from pivotal.analysis import removal_curve, repair, selection_curve
 
 X, Y, QUERIES, TARGETS = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 1], [[0.5, 0.5]], [1]
 DATA = {"values": [0.1, 0.2, 0.3], "X_train": X, "y_train": Y, "X_test": QUERIES, "y_test": TARGETS}
@@ -25,14 +25,14 @@ DATA = {"values": [0.1, 0.2, 0.3], "X_train": X, "y_train": Y, "X_test": QUERIES
         ({"order": [0, 3]}, "order must hold training indices from 0 to 2; got 3"),
         ({"order": [0, 0]}, "order must name each training point at most once; got 0 twice"),
         ({"order": [0.5, 1.0]}, "order must be training indices or a boolean mask"),
-        ({"steps": 0}, "steps must be a whole number of at least 1"),
-        ({"steps": 0.5}, "steps must be a whole number of at least 1, or counts or shares in a list; got 0.5"),
+        ({"steps": 0}, "steps must be an integer of at least 1"),
+        ({"steps": 0.5}, "steps must be an integer of at least 1, or counts or shares in a list; got 0.5"),
         ({"steps": [4]}, "steps as counts must lie between 0 and 3; got 4"),
         ({"steps": [0.5, 1.5]}, r"steps as shares must lie in \[0, 1\]; got 1.5"),
         ({"steps": [np.nan]}, r"steps as shares must lie in \[0, 1\]; got nan"),
         ({"steps": []}, "steps must be counts or shares in a list"),
         ({"steps": ["a"]}, "steps must be counts or shares in a list"),
-        ({"k": 0}, "k must be a whole number of at least 1; got k=0"),
+        ({"k": 0}, "k must be an integer of at least 1; got k=0"),
         ({"weights": "loud"}, "weights must be one of"),
         ({"metric": "taxi"}, "metric must be a callable or one of"),
         ({"metric": "precomputed"}, "precomputed X_test must have a distance to each of the 3 training points; got 2"),
@@ -48,9 +48,9 @@ DATA = {"values": [0.1, 0.2, 0.3], "X_train": X, "y_train": Y, "X_test": QUERIES
         ({"X_test": [[1.0]]}, "X_test must have as many columns as the training points, 2; got 1"),
         ({"X_train": [[1e200, 0.0], [1, 1], [2, 2]]}, "X_train must stay within"),
         ({"X_test": [[1e200, 0.0]]}, "X_test must stay within"),
-        ({"random_state": "x", "order": "random"}, "random_state must be a whole number of at least 0"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+        ({"random_state": "x", "order": "random"}, "random_state must be an integer of at least 0"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0"),
+        ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
         ({"model": KNeighborsClassifier(), "k": 3}, "a model brings its own k, weights and metric"),
         ({"model": GaussianNB(), "y_train": [0, 1]}, "X_train and y_train must have the same length"),
         ({"model": GaussianNB(), "y_test": ["cat"]}, "labels of one type"),
@@ -69,13 +69,13 @@ def test_bad_input_is_explained(function, change, message):
 @pytest.mark.parametrize(
     ("function", "change", "error", "message"),
     [
-        (selection_curve, {"warm_start": 4}, ValueError, "warm_start must be a whole number up to the 3 training"),
+        (selection_curve, {"warm_start": 4}, ValueError, "warm_start must be an integer up to the 3 training"),
         (selection_curve, {"warm_start": -0.5}, ValueError, r"or a share in \[0, 1\]; got -0.5"),
-        (selection_curve, {"warm_start": True}, ValueError, "warm_start must be a whole number"),
+        (selection_curve, {"warm_start": True}, ValueError, "warm_start must be an integer"),
         (selection_curve, {"warm_start": [5]}, ValueError, "warm_start must hold training indices from 0 to 2; got 5"),
         (removal_curve, {"model": "knn"}, TypeError, "model must be an estimator of scikit-learn's kind.*got str"),
         (removal_curve, {"model": GaussianNB}, TypeError, "got GaussianNB, a class"),
-        (repair, {"share": 1.5}, ValueError, "share must be a whole number up to the 3 training points, or a share"),
+        (repair, {"share": 1.5}, ValueError, "share must be an integer up to the 3 training points, or a share"),
         (repair, {"share": 2, "how": "guess"}, ValueError, "how must be one of flip, neighbors, a function or"),
         (
             repair,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pivotal.applications import Curve, removal_curve
-from pivotal.plots import plot_curves
+from pivotal.analysis import Curve, removal_curve
+from pivotal.report.plots import plot_curves
 
 
 def test_curves_are_drawn_as_they_are():

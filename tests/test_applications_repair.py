@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from applied import accuracy, blobs, tasks
-from pivotal.applications import repair, selection_curve
+from effort import examples
+from pivotal.analysis import repair, selection_curve
 
 
 @pytest.mark.kernels
-@settings(max_examples=40)
+@examples(40)
 @given(task=tasks(), share=st.integers(0, 9))
 def test_repairing_equals_voting_anew(task, share):
     X, y, queries, targets, scores, k, weights = task

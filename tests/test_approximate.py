@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import pickle
 import sys
+import threading
 
+import cloudpickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -249,6 +252,8 @@ def test_hnswlib_refusing_one_query_does_not_spoil_the_others():
     real, bad = index._index, index._space.place(X[7:8])[1][0]
 
     class Refusing:
+        ef = real.ef
+
         def set_ef(self, ef):
             real.set_ef(ef)
 
@@ -286,16 +291,16 @@ def test_missing_packages(monkeypatch, name, package, extra):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: FaissIVF(n_lists=0), r'n_lists must be a whole number of at least 1, or "auto"; got 0'),
-        (lambda: FaissIVF(n_probes="all"), r'n_probes must be a whole number of at least 1, or "auto"; got \'all\''),
-        (lambda: FaissIVF(seed=-1), r"seed must be a whole number of at least 0; got -1"),
-        (lambda: FaissHNSW(n_links=1), r"n_links must be a whole number of at least 2; got 1"),
-        (lambda: FaissHNSW(build_effort=2.5), r"build_effort must be a whole number of at least 1; got 2.5"),
+        (lambda: FaissIVF(n_lists=0), r'n_lists must be an integer of at least 1, or "auto"; got 0'),
+        (lambda: FaissIVF(n_probes="all"), r'n_probes must be an integer of at least 1, or "auto"; got \'all\''),
+        (lambda: FaissIVF(seed=-1), r"seed must be an integer of at least 0; got -1"),
+        (lambda: FaissHNSW(n_links=1), r"n_links must be an integer of at least 2; got 1"),
+        (lambda: FaissHNSW(build_effort=2.5), r"build_effort must be an integer of at least 1; got 2.5"),
         (lambda: FaissHNSW(search_effort=0), r'search_effort must be .* at least 1, or "auto"; got 0'),
-        (lambda: FaissHNSW(build_threads=True), r"build_threads must be a whole number of at least 1; got True"),
-        (lambda: HNSWLib(n_links="auto"), r"n_links must be a whole number of at least 2; got 'auto'"),
-        (lambda: HNSWLib(seed=None), r"seed must be a whole number of at least 0; got None"),
-        (lambda: PyNNDescent(n_neighbors=1), r"n_neighbors must be a whole number of at least 2; got 1"),
+        (lambda: FaissHNSW(build_threads=True), r"build_threads must be an integer of at least 1; got True"),
+        (lambda: HNSWLib(n_links="auto"), r"n_links must be an integer of at least 2; got 'auto'"),
+        (lambda: HNSWLib(seed=None), r"seed must be an integer of at least 0; got None"),
+        (lambda: PyNNDescent(n_neighbors=1), r"n_neighbors must be an integer of at least 2; got 1"),
         (lambda: PyNNDescent(epsilon=-0.1), r"epsilon must be a finite number of at least 0; got -0.1"),
         (lambda: PyNNDescent(epsilon=np.inf), r"epsilon must be a finite number of at least 0; got inf"),
         (lambda: PyNNDescent(epsilon="wide"), r"epsilon must be a finite number of at least 0; got 'wide'"),
@@ -429,7 +434,7 @@ def test_recall_of_sparse_queries():
 @pytest.mark.parametrize("sample", [0, -1, 2.5, True])
 def test_recall_samples_out_of_range(sample):
     index = BruteIndex(np.zeros((3, 1)))
-    with pytest.raises(ValueError, match=r"sample must be a whole number of at least 1; got"):
+    with pytest.raises(ValueError, match=r"sample must be an integer of at least 1; got"):
         measure_recall(index, index, np.zeros((1, 1)), 1, sample=sample)
 
 
@@ -460,3 +465,100 @@ def test_all_names_are_named():
         as_index("faiss", np.zeros((3, 1)))
     with pytest.raises(TypeError, match=f"neighbors must be one of {names} .*; got FaissIVF, a class"):
         as_index(FaissIVF, np.zeros((3, 1)))
+
+
+# ------------------------------------------------------------------------------------------- settings that others see
+
+
+@needs("faiss-flat")
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_faiss_gets_its_threads_back_whoever_leaves_first(first_out):
+    import faiss
+
+    from pivotal.neighbors._faiss import _threads
+
+    before = faiss.omp_get_max_threads()
+    entered, leave, seen = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)], {}
+
+    def search(place):
+        own = faiss.omp_get_max_threads()
+        with _threads(faiss, 1):
+            seen[place] = faiss.omp_get_max_threads()
+            entered[place].set()
+            assert leave[place].wait(10)
+        seen[place + 2] = faiss.omp_get_max_threads() == own
+
+    threads = [threading.Thread(target=search, args=(place,)) for place in range(2)]
+    for thread, event in zip(threads, entered, strict=True):
+        thread.start()
+        assert event.wait(10)  # both are in at once, as they want the same number
+    for place in (first_out, 1 - first_out):
+        leave[place].set()
+        threads[place].join(10)
+    assert seen == {0: 1, 1: 1, 2: True, 3: True}
+    assert faiss.omp_get_max_threads() == before
+
+
+@needs("faiss-flat")
+def test_faiss_searches_that_want_other_numbers_of_threads_wait():
+    import faiss
+
+    from pivotal.neighbors._faiss import _threads
+
+    order = []
+
+    def search():
+        with _threads(faiss, 3):
+            order.append("other")
+
+    other = threading.Thread(target=search)
+    with _threads(faiss, 2):
+        other.start()
+        other.join(0.2)
+        order.append("first")
+    other.join(10)
+    assert order == ["first", "other"]
+
+
+@needs("hnswlib")
+def test_hnswlib_searches_at_once_each_have_their_own_breadth():
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(3000, 16)), rng.normal(size=(60, 16))
+    index = as_index("hnswlib", X, n_jobs=1)
+    before = index._index.ef
+    alone = {depth: index.search(queries, depth)[0] for depth in (3, 40)}
+    assert index._index.ef == before
+    found = []
+
+    def search(depth):
+        for _ in range(5):
+            found.append((depth, index.search(queries, depth)[0]))
+
+    threads = [threading.Thread(target=search, args=(depth,)) for depth in (3, 40, 3, 40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20
+    assert all(np.array_equal(indices, alone[depth]) for depth, indices in found)
+    assert index._index.ef == before
+    again = pickle.loads(cloudpickle.dumps(index))
+    assert np.array_equal(again.search(queries, 3)[0], alone[3])
+
+
+@needs("hnswlib")
+def test_what_is_wrong_with_an_index_of_hnswlib_is_said():
+    class Broken:
+        ef = 10
+
+        def set_ef(self, ef):
+            self.ef = ef
+
+        def knn_query(self, queries, k, num_threads):
+            raise RuntimeError("Wrong dimensionality of the vectors")
+
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    index = as_index("hnswlib", X, n_jobs=1)
+    index._index = Broken()
+    with pytest.raises(RuntimeError, match=r"hnswlib cannot search its index \(.*\). Build it anew, or use neighbors="):
+        index.search(X[:3], 2)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from nearness import HARD_CASES, assert_same
 from pivotal.neighbors import ApproximateIndex, AutoIndex, BruteIndex, TreeIndex, as_index
-from pivotal.neighbors import _choice as choice
+from pivotal.neighbors import _factory as choice
 
 
 def np_dot(a, b):

@@ -34,8 +34,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"y_train": [0.5, 1.0, 1.0]}, r"y_train must hold class labels, and fractions such as 0.5 are none"),
     ({"y_train": ["a", "b", "b"]}, r"y_train and y_test must hold labels of one type; got text"),
     ({"ids": ["a"]}, r"ids must have one entry per training point, shape \(3,\); got shape \(1,\)"),
-    ({"random_state": -1}, r"random_state must be a whole number of at least 0, a numpy Generator or None; got -1"),
-    ({"n_jobs": 0}, r"n_jobs must be a whole number other than 0, or None; got 0"),
+    ({"random_state": -1}, r"random_state must be an integer of at least 0, a numpy Generator or None; got -1"),
+    ({"n_jobs": 0}, r"n_jobs must be an integer other than 0, or None; got 0"),
 ]
 
 

@@ -55,7 +55,7 @@ def test_the_result_says_what_it_is():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", True])
 def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(ValueError, match=r"random_state must be a whole number of at least 0, a numpy Generator or"):
+    with pytest.raises(ValueError, match=r"random_state must be an integer of at least 0, a numpy Generator or"):
         chance(X, Y, random_state=seed)
 
 

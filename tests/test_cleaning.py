@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -20,9 +21,10 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 import pivotal
-from pivotal.cleaning import LabelErrors, find_label_errors
-from pivotal.cleaning._leaves import ask_leaves
-from pivotal.cleaning._nearest import _GRAIN
+from effort import examples
+from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+from pivotal.analysis.label_errors._leaves import ask_leaves
+from pivotal.analysis.label_errors._nearest import _GRAIN
 
 CATS_AND_DOGS = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
 ONE_WRONG = ["cat", "cat", "dog", "cat", "dog", "dog", "dog", "dog"]
@@ -67,9 +69,9 @@ def test_a_lone_wrong_label_is_explained() -> None:
     assert errors.suspects.tolist() == [2]
     assert errors.suggested[2] == "cat"
     assert errors.explain(2) == (
-        "row 2 is labelled dog; 3 of its 5 nearest neighbours say cat; it spoils the prediction of rows 0, 1 and 3"
+        "row 2 is labelled dog; 3 of its 5 nearest neighbours say cat; it hurts the predictions for rows 0, 1 and 3"
     )
-    assert repr(errors) == "LabelErrors(1 suspects among 8 rows: 2)"
+    assert repr(errors) == "LabelErrors(1 suspect among 8 rows: 2)"
     assert errors.corrected().tolist() == ["cat"] * 4 + ["dog"] * 4
 
 
@@ -80,21 +82,21 @@ def test_sentences_say_what_the_arrays_hold(digits: tuple[np.ndarray, np.ndarray
     sentence = errors.explain(suspect)
     assert sentence.startswith(f"row {suspect} is labelled {errors.given[suspect]}; {said} of its 5 nearest neighbours")
     a, b, c = errors.spoiled[suspect]
-    assert sentence.endswith(f"say {errors.suggested[suspect]}; it spoils the prediction of rows {a}, {b} and {c}")
+    assert sentence.endswith(f"say {errors.suggested[suspect]}; it hurts the predictions for rows {a}, {b} and {c}")
 
 
-def test_a_row_without_neighbours_of_another_label_spoils_nothing() -> None:
+def test_a_row_without_neighbours_of_another_label_hurts_nothing() -> None:
     errors = find_label_errors([[0.0], [1.0]], [7, 7], n_trees=0)
-    assert errors.explain(0) == "row 0 is labelled 7; its nearest neighbour says 7; it spoils no prediction"
+    assert errors.explain(0) == "row 0 is labelled 7; its nearest neighbour says 7; it hurts no prediction"
     errors = find_label_errors([[0.0], [1.0]], ["a", "b"], n_trees=0)
-    assert errors.explain(0) == "row 0 is labelled a; its nearest neighbour says b; it spoils the prediction of row 1"
+    assert errors.explain(0) == "row 0 is labelled a; its nearest neighbour says b; it hurts the prediction for row 1"
 
 
 # What the numbers mean
 
 
 @pytest.mark.kernels
-@settings(max_examples=25)
+@examples(25)
 @given(
     labels=st.lists(st.integers(0, 2), min_size=3, max_size=12),
     k=st.integers(1, 15),
@@ -356,16 +358,16 @@ def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, r"k must be a whole number of at least 1; got k=0"),
-        ({"n_trees": -1}, r"n_trees must be a whole number of at least 0; got -1"),
-        ({"n_trees": 2.5}, r"n_trees must be a whole number of at least 0; got 2.5"),
+        ({"k": 0}, r"k must be an integer of at least 1; got k=0"),
+        ({"n_trees": -1}, r"n_trees must be an integer of at least 0; got -1"),
+        ({"n_trees": 2.5}, r"n_trees must be an integer of at least 0; got 2.5"),
         ({"odds": 0.5}, r"odds must be a finite number of at least 1; got 0.5"),
         ({"odds": np.nan}, r"odds must be a finite number of at least 1; got nan"),
         ({"share": 1.5}, r"share must lie in \[0, 1\]; got 1.5"),
-        ({"n": 9}, r"n must be a whole number from 0 to 8, the number of rows; got 9"),
-        ({"n": True}, r"n must be a whole number from 0 to 8, the number of rows; got True"),
+        ({"n": 9}, r"n must be an integer from 0 to 8, the number of rows; got 9"),
+        ({"n": True}, r"n must be an integer from 0 to 8, the number of rows; got True"),
         ({"n": 1, "share": 0.1}, r"both say how many .* got share=0.1 and n=1. Pass one"),
-        ({"n_jobs": 0}, r"n_jobs must be a whole number other than 0"),
+        ({"n_jobs": 0}, r"n_jobs must be an integer other than 0"),
         ({"metric": "precomputed"}, r"with a precomputed metric X holds distances; use n_trees=0 and no model"),
         ({"neighbors": "nonsense"}, r"neighbors must be one of .*got 'nonsense'"),
         ({"ids": ["a"]}, r"ids must have one entry per training point"),
@@ -386,7 +388,7 @@ def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> No
         ([[0.0], [1.0]], [0.5, 1.0], r"y must hold class labels"),
         ([[0.0], [1.0]], [None, "a"], r"y must have a label for every point; got 1 missing"),
         ([[0.0], [1.0]], [], r"y must hold at least one label"),
-        ([[0.0]], [0], r"rows that vote on each other must be at least two; got 1"),
+        ([[0.0]], [0], r"label errors need at least two rows, which vote on each other; got 1"),
         ([[0.0], [1e100]], [0, 1], r"a forest needs numbers within ±3.4e\+38; got 1.0e\+100"),
     ],
 )
@@ -407,7 +409,7 @@ def test_questions_that_make_no_sense() -> None:
     errors = find_label_errors(CATS_AND_DOGS, ONE_WRONG, k=2, n_trees=0)
     with pytest.raises(ValueError, match=r"row must lie between 0 and 7; got 8"):
         errors.explain(8)
-    with pytest.raises(TypeError, match=r"row must be the position of a row, a whole number; got 'a'"):
+    with pytest.raises(TypeError, match=r"row must be the position of a row, an integer; got 'a'"):
         errors.explain("a")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"y must have a label for each of the 8 rows .* got shape \(2,\)"):
         errors.corrected(["cat", "dog"])
@@ -419,3 +421,36 @@ def test_questions_that_make_no_sense() -> None:
         find_label_errors(CATS_AND_DOGS, ONE_WRONG, model="logistic")
     with pytest.raises(ValueError, match=r"confidence must lie in \[0, 1\]; got 2"):
         errors.corrected(confidence=2)
+
+
+def test_as_many_suspects_as_asked_for_are_not_called_probably_wrong() -> None:
+    X, y = CATS_AND_DOGS, ONE_WRONG
+    usual = find_label_errors(X, y, k=2, n_trees=0)
+    assert (usual.n_probable, usual.fixed_size) == (1, False)
+    assert np.flatnonzero(usual.probable).tolist() == usual.suspects.tolist()
+    asked = find_label_errors(X, y, k=2, n_trees=0, n=5)
+    assert (asked.n_probable, asked.fixed_size) == (1, True)
+    assert repr(asked).startswith("LabelErrors(5 most suspicious of 8 rows, 1 probably wrong: 2, ")
+    every = find_label_errors(X, y, k=2, n_trees=0, share=1.0)
+    assert repr(every).startswith("LabelErrors(8 most suspicious of 8 rows, 1 probably wrong: ")
+    np.testing.assert_array_equal(every.probable, usual.probable)
+
+
+@pytest.mark.parametrize("k", [8, 1000, 2**31 - 1])
+def test_more_neighbours_than_rows_say_what_all_others_say(k: int) -> None:
+    every = find_label_errors(CATS_AND_DOGS, ONE_WRONG, k=7, n_trees=0)
+    more = find_label_errors(CATS_AND_DOGS, ONE_WRONG, k=k, n_trees=0)
+    np.testing.assert_array_equal(more.scores, every.scores)
+    np.testing.assert_array_equal(more.values, every.values)
+    soft = pivotal.value(CATS_AND_DOGS, ONE_WRONG, k=1000, utility="soft").values
+    np.testing.assert_allclose(more.values, soft, atol=1e-12)
+
+
+def test_numbers_have_no_wrong_labels_and_the_advice_can_be_followed() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    with pytest.raises(ValueError, match=r"found among classes; got the non-integer .*pivotal\.value") as found:
+        find_label_errors(X, y)
+    call = re.search(r"pivotal\.value\(.*?\)", str(found.value))
+    assert call is not None
+    assert len(eval(call[0], {"pivotal": pivotal, "X": X, "y": y})) == 30

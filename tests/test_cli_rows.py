@@ -9,14 +9,15 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 import pivotal
-from pivotal.applications import payouts
-from pivotal.cleaning import find_label_errors
+from pivotal.analysis import payouts
+from pivotal.analysis.label_errors import find_label_errors
 from pivotal.cli import main
-from pivotal.cli.select import choose
+from pivotal.cli.select_command import choose
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def lines(path):
 def test_select_keeps_the_most_valuable_rows(tmp_path, frame, table, features, capsys):
     out = tmp_path / "best.csv"
     assert main(["select", table, "-n", "10", *COMMON, "-o", str(out)]) == 0
-    best = sorted(pivotal.value(features, frame["animal"]).rank()[:10])
+    best = sorted(pivotal.value(features, frame["animal"]).order()[:10])
     whole = lines(tmp_path / "train.csv")
     assert lines(out) == [whole[0], *(whole[1 + row] for row in best)]
     assert capsys.readouterr().out.endswith(f"Written: {out} (10 of 60 rows)\n")
@@ -75,7 +76,7 @@ def test_select_from_a_warm_start(tmp_path, frame, table, features):
     out = tmp_path / "best.csv"
     assert main(["select", table, "-n", "10", "--warm-start", "4", "--seed", "5", *COMMON, "-o", str(out)]) == 0
     warm = np.random.default_rng(5).permutation(60)[:4]
-    best = [row for row in pivotal.value(features, frame["animal"]).rank() if row not in warm][:6]
+    best = [row for row in pivotal.value(features, frame["animal"]).order() if row not in warm][:6]
     whole = lines(tmp_path / "train.csv")
     assert lines(out)[1:] == [whole[1 + row] for row in sorted([*warm, *best])]
 
@@ -83,7 +84,7 @@ def test_select_from_a_warm_start(tmp_path, frame, table, features):
 def test_select_by_class(tmp_path, frame, table, features):
     out = tmp_path / "best.csv"
     assert main(["select", table, "-n", "11", "--by-class", *COMMON, "-o", str(out), "--quiet"]) == 0
-    ranked = pivotal.value(features, frame["animal"]).rank()
+    ranked = pivotal.value(features, frame["animal"]).order()
     labels = frame["animal"].to_numpy()
     counts = {animal: round(11 * np.mean(labels == animal)) for animal in ("cat", "dog")}
     best = [row for animal in ("cat", "dog") for row in ranked[labels[ranked] == animal][: counts[animal]]]
@@ -109,7 +110,7 @@ def test_every_class_gets_its_share(n, n_warm):
 def test_remove_drops_the_least_valuable_rows(tmp_path, frame, table, features):
     out = tmp_path / "kept.csv"
     assert main(["remove", table, "--share", "0.1", *COMMON, "--utility", "soft", "-o", str(out), "--quiet"]) == 0
-    gone = pivotal.value(features, frame["animal"], utility="soft").rank()[::-1][:6]
+    gone = pivotal.value(features, frame["animal"], utility="soft").order()[::-1][:6]
     whole = lines(tmp_path / "train.csv")
     assert lines(out) == [whole[0], *(whole[1 + row] for row in range(60) if row not in gone)]
     assert {4, 17, 44} <= set(gone)
@@ -118,7 +119,8 @@ def test_remove_drops_the_least_valuable_rows(tmp_path, frame, table, features):
 @pytest.mark.parametrize("command", ["remove", "select"])
 def test_held_out_rows_judge_and_take_no_part(tmp_path, frame, table, features, capsys, command):
     test = tmp_path / "test.csv"
-    frame.iloc[::4].assign(x=lambda rows: rows["x"] + 0.3).to_csv(test, index=False)
+    rare = [0, 4, 8, *range(30, 60, 3)]  # balanced and plain accuracy differ
+    frame.iloc[rare].assign(x=lambda rows: rows["x"] + 2).to_csv(test, index=False)
     apart, with_test = tmp_path / "apart.csv", tmp_path / "with.csv"
     arguments = [command, table, "-n", "7", *COMMON[:4], "-k", "3", "--utility", "soft"]
     assert main([*arguments, "-o", str(apart)]) == 0
@@ -126,17 +128,19 @@ def test_held_out_rows_judge_and_take_no_part(tmp_path, frame, table, features, 
     assert main([*arguments, "--test", str(test), "-o", str(with_test)]) == 0
     assert apart.read_bytes() == with_test.read_bytes()
     said = capsys.readouterr().out
-    assert "Accuracy of 3 nearest neighbours on 15 test rows: with all 60 rows " in said
-    found = re.search(r"with all 60 rows ([\d.]+), with.* ([\d.]+), with.* at random ([\d.]+)\.\n", said)
-    assert found is not None
+    assert "\nAccuracy of 3 nearest neighbours on 13 test rows: with all 60 rows " in said
+    found = re.findall(r"with all 60 rows ([\d.]+), with.* ([\d.]+), with.* at random [\d.]+\.\n", said)
+    assert len(found) == 2  # accuracy, and balanced
+    every, some = ([float(scores[place]) for scores in found] for place in (0, 1))
     scaler = StandardScaler().fit(frame[["x", "y"]].to_numpy())
     queries = pd.read_csv(test)
-    ranked = pivotal.value(features, frame["animal"], k=3, utility="soft").rank()
+    ranked = pivotal.value(features, frame["animal"], k=3, utility="soft").order()
     kept = ranked[:-7] if command == "remove" else ranked[:7]
-    for rows, score in ((np.arange(60), found[1]), (kept, found[2])):
+    for rows, scores in ((np.arange(60), every), (kept, some)):
         model = KNeighborsClassifier(3).fit(features[rows], frame["animal"].to_numpy()[rows])
-        expected = model.score(scaler.transform(queries[["x", "y"]].to_numpy()), queries["animal"])
-        assert float(score) == pytest.approx(expected, abs=5e-5)
+        predicted = model.predict(scaler.transform(queries[["x", "y"]].to_numpy()))
+        expected = (accuracy_score(queries["animal"], predicted), balanced_accuracy_score(queries["animal"], predicted))
+        assert scores == pytest.approx(expected, abs=5e-5)
 
 
 def test_rows_held_out_by_a_split(tmp_path, table, capsys):
@@ -145,7 +149,9 @@ def test_rows_held_out_by_a_split(tmp_path, table, capsys):
     assert len(lines(kept)) == 1 + 55  # those held out have no value and stay
     assert main(["select", table, "-n", "5", "--split", "0.25", *COMMON, "-o", str(best)]) == 0
     assert len(lines(best)) == 1 + 5
-    assert capsys.readouterr().out.count("on 15 test rows: with all 45 rows") == 2
+    said = capsys.readouterr().out
+    assert said.count("\nAccuracy of 5 nearest neighbours on 15 test rows: with all 45 rows") == 2
+    assert said.count("\nBalanced accuracy of 5 nearest neighbours on 15 test rows: with all 45 rows") == 2
 
 
 def test_numbers_are_judged_by_r2(tmp_path, frame, capsys):
@@ -248,12 +254,58 @@ def test_clean_can_be_asked_by_scripts(tmp_path, table, capsys):
     assert main([*arguments, "--odds", "1e9", "--drop", str(tmp_path / "kept.csv")]) == 0
 
 
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (["--share", "1.0"], "The 60 most suspicious of 60 labels; {} {} probably wrong by the usual rule."),
+        (["-n", "7"], "The 7 most suspicious of 60 labels; {} {} probably wrong by the usual rule."),
+        ([], "{} of 60 labels {} probably wrong."),
+    ],
+)
+def test_clean_does_not_call_wrong_what_was_asked_for_by_number(frame, table, features, capsys, number, sentence):
+    assert main(["clean", table, *COMMON, "--trees", "0", *number]) == 0
+    n = find_label_errors(features, frame["animal"], n_trees=0).n_probable
+    assert capsys.readouterr().out.splitlines()[0] == sentence.format(n, "is" if n == 1 else "are")
+
+
+def test_clean_lists_all_rows_with_their_scores(tmp_path, frame, table, features):
+    out = tmp_path / "scores.csv"
+    assert main(["clean", table, *COMMON, "--trees", "0", "--all", "-o", str(out), "--quiet"]) == 0
+    found = find_label_errors(features, frame["animal"], n_trees=0, ids=frame["key"].to_numpy())
+    written = pd.read_csv(out, dtype={"id": str})
+    assert written["id"].tolist() == found.ids[found.order].tolist()
+    np.testing.assert_array_equal(written["score"], found.scores[found.order])
+    assert written["suspect"].sum() == found.suspects.size
+
+
+def test_clean_prints_what_was_asked_for_even_when_quiet(table, capsys):
+    assert main(["clean", table, *COMMON, "--trees", "0", "-n", "4", "--quiet", "--top", "2"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4  # title, header, two rows
+    assert main(["clean", table, *COMMON, "--trees", "0", "-n", "4", "--top", "0"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert main(["clean", table, *COMMON, "--trees", "0", "-n", "4", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_clean_on_numbers_gives_advice_that_works(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    pd.DataFrame(X, columns=["a", "b"]).assign(price=X.sum(axis=1)).to_csv(tmp_path / "t.csv", index=False)
+    assert main(["clean", str(tmp_path / "t.csv"), "--label", "price"]) == 2
+    told = capsys.readouterr().err
+    assert "; wrong labels are found among classes; to rank numbers, use pivotal value --utility regression" in told
+    advice = re.search(r"pivotal value (--.*?)\.?\n", told)
+    assert advice is not None
+    assert main(["value", str(tmp_path / "t.csv"), "--label", "price", *advice[1].split()]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 2 + 20
+
+
 def test_clean_on_stdout(table, capsys):
     assert main(["clean", table, *COMMON, "--trees", "0", "--fix", "-"]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "key;x;y;owner;animal;note"
     assert len(captured.out.splitlines()) == 61
-    assert "labels are probably wrong" in captured.err
+    assert re.search(r"labels (is|are) probably wrong", captured.err)
 
 
 @pytest.mark.parametrize(
@@ -277,12 +329,17 @@ def test_clean_on_stdout(table, capsys):
         (["remove", "-o", "OUT", "-n", "3", "--share", "0.1"], "not allowed with argument"),
         (["remove", "-o", "TABLE", "-n", "3"], "is read from and must not be written over"),
         (["remove", "-o", "out.npz", "-n", "3"], "cannot be written as NumPy arrays"),
+        (
+            ["remove", "-o", "OUT", "-n", "3", "--split", "0.2", "--method", "inf"],
+            "--method inf needs test rows to value by",
+        ),
         (["pay"], "say which column names the owners with --owner"),
         (["pay", "--owner", "owne"], "did you mean 'owner'?"),
         (["pay", "--owner", "owner", "--budget", "-1"], "budget must be"),
         (["pay", "--owner", "owner", "-o", "x.npz"], "results cannot be written to x.npz"),
-        (["clean", "--top", "-1"], "--top must be a whole number of at least 0; got -1"),
+        (["clean", "--top", "-1"], "--top must be an integer of at least 0; got -1"),
         (["clean", "--share", "2"], "share must"),
+        (["clean", "--all"], "--all is about the list that -o writes; say where"),
         (["clean", "--fix", "TABLE"], "is read from and must not be written over"),
         (["clean", "--drop", "TABLE"], "is read from and must not be written over"),
         (["clean", "--fix", "-", "--drop", "-"], "only one output can go to standard output"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 
@@ -13,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import pivotal
 from pivotal.cli import main
-from pivotal.results import Values
+from pivotal.cli.value_command import _HINT
+from pivotal.results.values import Values
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,7 @@ def test_values_equal_those_of_the_library(tmp_path, frame, table, held_out, cap
         "  a        number    standardised",
         "  b        number    standardised",
         "  species  label     predicted, 2 classes",
+        _HINT,
     ]
     assert captured.out.startswith("30 rows valued by 10 test rows (")
     assert captured.out.endswith(f"Written: {out}\n")
@@ -165,6 +168,7 @@ def test_many_columns_are_summed_up(tmp_path, capsys):
     assert capsys.readouterr().err.splitlines()[1:] == [
         "  pixel0 ... pixel39 (40)  number    standardised",
         "  y                        label     predicted, 2 classes",
+        _HINT,
     ]
 
 
@@ -189,6 +193,34 @@ def test_a_method_by_name(tmp_path, table, held_out):
     assert out.read_bytes() == first
     assert main([*arguments, "--seed", "4"]) == 0
     assert out.read_bytes() != first
+
+
+def test_what_is_given_stands(tmp_path, frame, table):
+    out = tmp_path / "values.parquet"
+    arguments = ["value", table, "--label", "species", "--method", "bv", "-o", str(out), "--quiet"]
+    data = (scaled(frame), frame["species"])
+    assert main([*arguments, "--weights", "uniform"]) == 0
+    assert np.array_equal(Values.load(out).values, pivotal.value(*data).values)
+    assert main(arguments) == 0
+    assert np.array_equal(Values.load(out).values, pivotal.value(*data, weights="distance").values)
+    config = tmp_path / "pivotal.toml"
+    config.write_text('weights = "uniform"\n')
+    assert main([*arguments, "--config", str(config)]) == 0
+    assert Values.load(out).settings["weights"] == "uniform"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--method", "sv", "--semivalue", "banzhaf"], "method='sv' stands for semivalue='shapley'"),
+        (["--method", "sv-soft", "--utility", "hard"], "method='sv-soft' stands for utility='soft-k'"),
+        (["--method", "bv-uw", "--weights", "distance"], "method='bv-uw' stands for weights='uniform'"),
+        (["--method", "rand", "-k", "5"], "method='rand' has no use for k"),
+    ],
+)
+def test_contradictions_are_errors(given, message, table, capsys):
+    assert main(["value", table, "--label", "species", *given]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_options_of_a_method(tmp_path, table, held_out):
@@ -273,3 +305,71 @@ def test_what_is_wrong_with_a_file_of_options(tmp_path, table, capsys, content, 
 def test_a_file_of_options_that_is_not_there(tmp_path, table, capsys):
     assert main(["value", table, "--label", "species", "--config", str(tmp_path / "no.toml")]) == 2
     assert capsys.readouterr().err == f"pivotal: cannot read {tmp_path / 'no.toml'}: No such file or directory.\n"
+
+
+def test_unknown_labels_of_test_rows_are_said(tmp_path, frame, table, capsys):
+    strange = frame.iloc[::3].copy()
+    strange.loc[strange.index[:2], "species"] = ["owl", "yak"]
+    strange.to_csv(tmp_path / "strange.csv", index=False)
+    assert main(["value", table, "--test", str(tmp_path / "strange.csv"), "--label", "species", "--id", "key"]) == 0
+    assert "2 of 10 test rows have a label that no training row has ('owl', 'yak'); no row" in capsys.readouterr().err
+    frame.iloc[::3].to_csv(tmp_path / "known.csv", index=False)
+    assert main(["value", table, "--test", str(tmp_path / "known.csv"), "--label", "species", "--id", "key"]) == 0
+    assert "no training row has" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "hinted"),
+    [([], True), (["--utility", "hard"], False), (["--semivalue", "shapley"], False), (["--method", "bv-uw"], False)],
+)
+def test_the_default_game_is_not_sold_as_one_that_finds_wrong_labels(table, capsys, options, hinted):
+    assert main(["value", table, "--label", "species", "--id", "key", *options]) == 0
+    assert ("to find wrong labels, use pivotal clean, or --utility soft." in capsys.readouterr().err) == hinted
+    assert main(["value", table, "--label", "species", "--id", "key", *options, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_standard_output_by_its_names(table):
+    """One of them is a pipe that is open already, as a shell passes it: `-o >(sort)`."""
+    code = (
+        "import sys; from pivotal.cli import main; "
+        "sys.exit(max(main([*sys.argv[1:], '-o', name]) for name in ('-', '/dev/stdout', '/dev/fd/3')))"
+    )
+    command = f'{sys.executable} -c "{code}" value {table} --label species --id key --quiet 3>&1 | cat'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 93
+    assert lines[:31] == lines[31:62] == lines[62:]
+
+
+def test_a_page_of_the_command_line_names_its_options(tmp_path, table):
+    page = tmp_path / "page.html"
+    arguments = ["value", table, "--label", "species", "--id", "key", "--quiet", "--report", str(page)]
+    assert main([*arguments, "--max-points", "20"]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "name test rows with --test, or hold some out with --split." in text
+    assert "-o writes every row, and --max-points shows more." in text
+    for python in ("X_test", "max_points=", "to_frame()", "pass "):
+        assert python not in text[text.index('id="data"') :]
+
+
+@pytest.mark.faults
+def test_a_report_that_fails_does_not_speak_for_other_files(tmp_path, table):
+    """The values had been written when the disk was full."""
+    out, page = tmp_path / "values.csv", tmp_path / "page.html"
+    out.write_text("old", encoding="utf-8")
+    page.write_text("old", encoding="utf-8")
+    command = [sys.executable, "-m", "pivotal", "value", table, "--label", "species", "--id", "key", "--quiet"]
+    done = subprocess.run(
+        [*command, "-o", str(out), "--report", str(page)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536)),
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"pivotal: cannot write {page}: File too large; the file was left as it was.\n"
+    assert page.read_text(encoding="utf-8") == "old"
+    assert out.read_text(encoding="utf-8") != "old"

@@ -14,11 +14,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import reference
-from pivotal._conventions import Convention, conventions
-from pivotal.games import Game, Hard, Plurality, Soft, as_game
-from pivotal.semivalues import as_semivalue
-from pivotal.valuation import value, value_from_neighbors
-from pivotal.verification import verify
+from pivotal.core.conventions import Convention, conventions
+from pivotal.core.games import Game, Hard, Plurality, Soft, as_game
+from pivotal.core.semivalues import as_semivalue
+from pivotal.core.verify import verify
+from pivotal.valuation.value import value, value_from_neighbors
 
 POSITIONS = np.arange(1.0, 7.0)
 TWO_CLASSES = [1, 0, 0, 1, 1, 0]

@@ -12,8 +12,8 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import pivotal
-from pivotal.datasets import Dataset, describe, load, names
-from pivotal.datasets._registry import PAPER
+from pivotal.research.datasets import Dataset, describe, load, names
+from pivotal.research.datasets._registry import PAPER
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the data files are not here")
@@ -106,16 +106,16 @@ def test_features_of_a_network_are_preferred_to_pixels(tmp_path):
     [
         (
             {"name": "wind"},
-            r"wind is not at hand: put wind.npz into a folder named by data_home= or PIVOTAL_DATA, "
+            r"wind was not found: put wind.npz into a folder named by data_home= or PIVOTAL_DATA, "
             r"or pass download=True while online\.$",
         ),
         (
             {"name": "fraud"},
-            r"fraud is not at hand: put fraud.npz or fraud_10k.npz into a folder .*, or pass download=True while",
+            r"fraud was not found: put fraud.npz or fraud_10k.npz into a folder .*, or pass download=True while",
         ),
         (
             {"name": "fraud", "variant": "10k", "download": True},  # OpenML does not have it, so it is not asked
-            r"fraud is not at hand: put fraud_10k.npz into a folder named by data_home= or PIVOTAL_DATA\.$",
+            r"fraud was not found: put fraud_10k.npz into a folder named by data_home= or PIVOTAL_DATA\.$",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_folder_without_the_file_is_named(folder):
         ("click", {"variant": "10k"}, r"variant of click must be one of full, 40k, balanced_10k; got '10k'"),
         ("digits", {"variant": "small"}, r"digits comes with scikit-learn in one form only"),
         ("wine", {"version": 1}, r"wine comes with scikit-learn in one form only"),
-        ("wind", {"version": 0}, r"version must be a whole number of at least 1; got version=0"),
+        ("wind", {"version": 0}, r"version must be an integer of at least 1; got version=0"),
         ("wind", {"version": 2, "variant": "full"}, r"variant and version must not both be given"),
     ],
 )
@@ -165,7 +165,7 @@ WITH_NAN = np.where(np.arange(5404)[:, None] == 7, np.float32("nan"), HELD["X"])
         ({"X": HELD["X"][:9], "y": HELD["y"][:9]}, r"must hold 5404 rows .*; got 9 rows of 5 features"),
         ({"y": np.arange(5404) % 3}, r"in 2 classes; got 5404 rows of 5 features in 3 classes"),
         ({"y": 1 + np.arange(5404) % 2}, r"must number its classes 0 to 1 in y; got 1 to 2"),
-        ({"y": np.linspace(0, 1, 5404)}, r"must hold whole numbers in y, the classes; got dtype float64"),
+        ({"y": np.linspace(0, 1, 5404)}, r"must hold integers in y, the classes; got dtype float64"),
         ({"X": HELD["X"].astype(str)}, r"must hold numbers in X; got dtype <U"),
         ({"X": HELD["X"].ravel()}, r"must hold a table X and a label y per row; got shapes \(27020,\) and \(5404,\)"),
         ({"y": HELD["y"][:-1]}, r"must hold a table X and a label y per row; got shapes"),
@@ -291,12 +291,13 @@ def test_a_sample_says_that_it_is_one():
     assert few.note == "60 of 178 rows, drawn at random"
     assert np.abs(np.bincount(few.y) / 60 - np.bincount(wine.y) / 178).max() < 0.02
     assert wine.sample(178) is wine
-    with pytest.raises(ValueError, match="n must be a whole number of at least 1; got n=0"):
+    with pytest.raises(ValueError, match="n must be an integer of at least 1; got n=0"):
         wine.sample(0)
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, pivotal.datasets; assert not {'sklearn', 'torch', 'numba', 'matplotlib'} & set(sys.modules)"
+    heavy = {"sklearn", "torch", "numba", "matplotlib"}
+    code = f"import sys, pivotal; pivotal.datasets; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import pivotal
-from pivotal.datasets import flip_labels, illustration, imbalance, synthetic, two_d_planes
-from pivotal.datasets._synthetic import _CHUNK
+from pivotal.research.datasets import flip_labels, illustration, imbalance, synthetic, two_d_planes
+from pivotal.research.datasets._synthetic import _CHUNK
 
 K = 5
 SEEDS = range(8)
@@ -71,7 +71,7 @@ def test_points_on_disk_are_the_points_in_memory(tmp_path):
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path):
     code = (
-        "import resource, sys; from pivotal.datasets import synthetic;"
+        "import resource, sys; from pivotal.research.datasets import synthetic;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20));"
         "synthetic(200_000, out=sys.argv[1])"
     )
@@ -79,22 +79,22 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path):
         [sys.executable, "-c", code, str(tmp_path / "points.npy")], capture_output=True, text=True, timeout=120
     )
     last = done.stderr.splitlines()[-1]
-    assert last == f"OSError: cannot write {tmp_path / 'points.npy'}: File too large; nothing was changed on disk."
+    assert last == f"OSError: cannot write {tmp_path / 'points.npy'}: File too large; the file was left as it was."
     assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n": 0}, ValueError, "n must be a whole number of at least 1; got n=0"),
-        ({"n": 10.5}, ValueError, "n must be a whole number of at least 1; got n=10.5"),
-        ({"n_features": 0}, ValueError, "n_features must be a whole number of at least 1"),
-        ({"n_classes": 1}, ValueError, "n_classes must be a whole number of at least 2; got n_classes=1"),
+        ({"n": 0}, ValueError, "n must be an integer of at least 1; got n=0"),
+        ({"n": 10.5}, ValueError, "n must be an integer of at least 1; got n=10.5"),
+        ({"n_features": 0}, ValueError, "n_features must be an integer of at least 1"),
+        ({"n_classes": 1}, ValueError, "n_classes must be an integer of at least 2; got n_classes=1"),
         ({"noise": 1.5}, ValueError, r"noise must lie in \[0, 1\]; got 1.5"),
         (
             {"random_state": -1},
             ValueError,
-            "random_state must be a whole number of at least 0, .*; got -1",
+            "random_state must be an integer of at least 0, .*; got -1",
         ),
         ({"out": "points.npz"}, ValueError, "out must name a file that ends in .npy; got points.npz"),
         ({"out": "no/such/points.npy"}, FileNotFoundError, "the directory .* does not exist; create it first"),
@@ -121,7 +121,7 @@ def test_planes_follow_their_recipe():
     assert (dataset.y[high] == 0).all()
     assert (dataset.y[low] == 1).all()
     assert np.array_equal(two_d_planes(100, random_state=1).y, two_d_planes(100, random_state=1).y)
-    with pytest.raises(ValueError, match="n must be a whole number of at least 2; got n=1"):
+    with pytest.raises(ValueError, match="n must be an integer of at least 2; got n=1"):
         two_d_planes(1)
 
 
@@ -181,9 +181,9 @@ def test_unknown_parts_are_refused():
         picture.rows("dust")
     with pytest.raises(ValueError, match="name must be boundary or far; got 'near'"):
         picture.query("near")
-    with pytest.raises(ValueError, match="n must be a whole number of at least 20; got n=19"):
+    with pytest.raises(ValueError, match="n must be an integer of at least 20; got n=19"):
         illustration(19)
-    with pytest.raises(ValueError, match="noise must be a whole number of at least 0; got noise=-1"):
+    with pytest.raises(ValueError, match="noise must be an integer of at least 0; got noise=-1"):
         illustration(noise=-1)
 
 
@@ -249,7 +249,7 @@ def test_classes_can_have_shares_of_their_own():
         (
             [0, 1],
             {"random_state": "dice"},
-            "random_state must be a whole number of at least 0, a numpy Generator or None; got 'dice'",
+            "random_state must be an integer of at least 0, a numpy Generator or None; got 'dice'",
         ),
     ],
 )

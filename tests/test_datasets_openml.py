@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from pivotal.datasets import load
+from pivotal.research.datasets import load
 
 REAL = "REAL"
 
@@ -203,7 +203,7 @@ def test_a_data_set_without_a_target_is_refused(openml):
 def test_what_openml_does_not_have_says_what_to_do():
     with pytest.raises(
         FileNotFoundError,
-        match=r"cpu is not at hand \(OpenML 761 could not be fetched \(Dataset with data_id 761 not found.\)\): "
+        match=r"cpu was not found \(OpenML 761 could not be fetched \(Dataset with data_id 761 not found.\)\): "
         r"put cpu.npz into a folder named by data_home= or PIVOTAL_DATA, or go online to download it from OpenML\.$",
     ):
         load("cpu")
@@ -214,12 +214,12 @@ def test_what_openml_does_not_have_says_what_to_do():
 def test_no_network_says_what_to_do(openml):
     openml.shutdown()
     openml.server_close()  # connections are refused from now on
-    with pytest.raises(FileNotFoundError, match=r"mnist is not at hand \(OpenML 554 .*refused.*\): put mnist.npz"):
+    with pytest.raises(FileNotFoundError, match=r"mnist was not found \(OpenML 554 .*refused.*\): put mnist.npz"):
         load("mnist")
 
 
 def test_a_spoilt_download_is_not_taken(openml):
     _, _, rows = phoneme()
     openml.publish(1489, "phoneme", [*numeric(5), ("Class", "{1,2}")], rows, md5_checksum="0" * 32)
-    with pytest.raises(FileNotFoundError, match=r"phoneme is not at hand \(OpenML 1489 .*md5 checksum"):
+    with pytest.raises(FileNotFoundError, match=r"phoneme was not found \(OpenML 1489 .*md5 checksum"):
         load("phoneme")

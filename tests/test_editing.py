@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 import pivotal
-from pivotal.editing.near import Near
+from effort import examples
+from pivotal.engine.editing.neighbor_lists import Near
 
 LABELS = ["ant", "bee", "cow"]
 
@@ -60,6 +61,12 @@ class Mirror:
                 self.model.values_  # noqa: B018
             return
         asked = () if self.queries is None else (self.queries, self.targets)
+        classes = self.how.get("utility") != "regression"
+        if classes and asked and len(self.y) >= 10 and not set(self.y) & set(self.targets):
+            # Edits may lead here step by step; a new call with such a test set is a mistake more often than not.
+            with pytest.raises(ValueError, match="none of them is known"):
+                pivotal.value(self.X, self.y, *asked, n_jobs=1, **self.how)
+            return
         fresh = pivotal.value(self.X, self.y, *asked, n_jobs=1, **self.how)
         edited = self.model.result_
         spread = 1.0 if self.how.get("utility") != "regression" else 1000.0
@@ -120,7 +127,7 @@ def edits(draw: st.DrawFn, mirror: Mirror, n_steps: int) -> None:
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_edits_are_a_fresh_computation(how: dict[str, Any], data: st.DataObject) -> None:
     n, m = data.draw(st.integers(3, 40)), data.draw(st.integers(0, 5))
@@ -230,9 +237,9 @@ def test_only_queries_that_reach_the_point_are_valued_again() -> None:
     falling = Falling()
     model = pivotal.KNNValuation(k=1, tol=1e-6, weights=falling, bits=2, editable=True, n_jobs=1).fit(X, y)
     before = model.update(queries, targets).values_
-    assert falling.n_asked == 50
+    assert falling.n_asked == 51  # one query twice, the second time alone, which must make no difference
     model.relabel(150, "cow" if y[150] != "cow" else "ant")
-    assert 50 < falling.n_asked <= 75
+    assert 51 < falling.n_asked <= 77
     np.testing.assert_array_equal(before[:100], model.values_[:100])
     falling.n_asked = 0
     model.add([[5000.0, 5000.0]], ["ant"]).remove(200)
@@ -409,7 +416,7 @@ def test_what_cannot_be_edited(how: dict[str, Any], received: str) -> None:
 
 
 @pytest.mark.kernels
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_lists_follow_points_that_come_and_go(data: st.DataObject) -> None:
     n, m = data.draw(st.integers(2, 9)), data.draw(st.integers(1, 4))

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
-from pivotal.games import Game, Hard, Plurality, Regression, Soft, as_game
-from pivotal.semivalues import as_semivalue
+from effort import examples
+from pivotal.core.games import Game, Hard, Plurality, Regression, Soft, as_game
+from pivotal.core.semivalues import as_semivalue
 from strategies import SmallGame, build_game, semivalues, small_games, small_regressions, utilities
 
 
@@ -201,7 +202,7 @@ def sign_changes(game: Game, small: SmallGame) -> bool:
     return False
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(small=small_games(max_n=6, max_classes=2, falling=True))
 def test_factor_one_is_claimed_only_where_points_help_or_hurt(small: SmallGame) -> None:
     for game in (Hard(), Hard(tie="win"), Hard(third_class="absent"), Plurality()):

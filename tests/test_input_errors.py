@@ -21,10 +21,10 @@ LARGE = {"X_train": np.zeros((900, 2)), "y_train": np.arange(900) % 2}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"k": 0}, "k must be a whole number of at least 1; got k=0"),
-        ({"k": -3}, "k must be a whole number of at least 1; got k=-3"),
-        ({"k": 2.5}, "k must be a whole number of at least 1; got k=2.5"),
-        ({"k": True}, "k must be a whole number of at least 1; got k=True"),
+        ({"k": 0}, "k must be an integer of at least 1; got k=0"),
+        ({"k": -3}, "k must be an integer of at least 1; got k=-3"),
+        ({"k": 2.5}, "k must be an integer of at least 1; got k=2.5"),
+        ({"k": True}, "k must be an integer of at least 1; got k=True"),
         ({"tol": -1e-3}, "tol must be a finite number of at least 0; got tol=-0.001. Use tol=0"),
         ({"tol": float("nan")}, "tol must be a finite number of at least 0; got tol=nan"),
         ({"bits": 0, "weights": "distance"}, "bits must be"),
@@ -100,16 +100,16 @@ def test_value_explains_itself(change: dict[str, Any], message: str) -> None:
         ({"indices": [0, 1, 2]}, r"indices must have a row per query.*shape \(1, depth\); got shape \(3,\)"),
         ({"indices": [[0, 1], [1, 2]]}, r"got shape \(2, 2\)"),
         ({"indices": [[]]}, r"got shape \(1, 0\)"),
-        ({"indices": [[0.0, 1.0]]}, "indices must be whole numbers; got dtype float64"),
+        ({"indices": [[0.0, 1.0]]}, "indices must be integers; got dtype float64"),
         ({"indices": [[0, 3]]}, "indices must lie between 0 and 2, the last training point; got 3"),
         ({"indices": [[-1, 1]]}, "indices must lie between 0 and 2, the last training point; got -1"),
         ({"indices": [[0, 1, 0]]}, "indices must name each training point at most once per query; query 0 does not"),
         ({"votes": [[1, 2]]}, r"votes must have the shape of indices, \(1, 3\); got \(1, 2\)"),
-        ({"votes": [[1, -2, 3]]}, "votes must be whole numbers from 0 to 65535; got dtype int64 between -2 and 3"),
-        ({"votes": [[1.5, 2, 3]]}, "votes must be whole numbers from 0 to 65535; got dtype float64"),
-        ({"votes": [[70000, 2, 3]]}, "votes must be whole numbers from 0 to 65535"),
+        ({"votes": [[1, -2, 3]]}, "votes must be integers from 0 to 65535; got dtype int64 between -2 and 3"),
+        ({"votes": [[1.5, 2, 3]]}, "votes must be integers from 0 to 65535; got dtype float64"),
+        ({"votes": [[70000, 2, 3]]}, "votes must be integers from 0 to 65535"),
         ({"votes": [[3, 2, 1]], "utility": "plurality"}, 'utility="plurality" takes one vote each'),
-        ({"k": 0}, "k must be a whole number"),
+        ({"k": 0}, "k must be an integer"),
     ],
     ids=lambda change: next(iter(change)) if isinstance(change, dict) else "",
 )
@@ -127,7 +127,9 @@ def test_models_are_checked() -> None:
     with pytest.raises(TypeError, match="got str"):
         value(X_test=QUERY, y_test=TARGET, model="knn")
     model = KNeighborsClassifier(2).fit(X, Y)
-    with pytest.raises(ValueError, match="a model brings its own k, weights and metric"):
+    with pytest.raises(
+        ValueError, match=r"a model brings its own k, and this one has k=2; got k=3 as well\. Leave it out"
+    ):
         value(X_test=QUERY, y_test=TARGET, model=model, k=3)
 
 

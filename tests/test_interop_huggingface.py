@@ -54,7 +54,7 @@ def test_the_order_is_that_of_the_rows_as_they_are_shown() -> None:
     np.testing.assert_array_equal(values.values, pivotal.value(X[order], y[order]).values)
     valued = with_values(shuffled, values, "worth")
     best = valued[int(np.argmax(valued["worth"]))]["embedding"]
-    np.testing.assert_array_equal(best, X[order[int(values.rank()[0])]])
+    np.testing.assert_array_equal(best, X[order[int(values.order()[0])]])
 
 
 def test_labels_are_compared_by_name() -> None:

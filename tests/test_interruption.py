@@ -10,7 +10,9 @@ import time
 
 import pytest
 
-from pivotal import _threads
+from pivotal.core import threads as _threads
+
+pytestmark = pytest.mark.faults
 
 
 def test_tasks_that_have_not_begun_are_dropped_when_one_fails() -> None:

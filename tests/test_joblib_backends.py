@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 import pivotal
-from pivotal import spread
-from pivotal._threads import chosen_backend, count_threads, count_workers
+from pivotal.core.threads import chosen_backend, count_threads, count_workers
+from pivotal.engine import joblib_backend as spread
 from pivotal.neighbors import BruteIndex
+
+pytestmark = pytest.mark.cluster
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 3)), RNG.integers(0, 3, 80)
@@ -126,7 +128,8 @@ class Witness:
         self.index, self.folder = BruteIndex(points, n_jobs=1), folder
 
     def search(self, queries: Any, depth: int) -> tuple[Any, Any]:
-        (self.folder / str(os.getpid())).touch()
+        with (self.folder / str(os.getpid())).open("a") as file:
+            file.write(f"{len(queries)}\n")
         return self.index.search(queries, depth)
 
 
@@ -138,50 +141,77 @@ class Connected(Witness):
         self.lock = threading.Lock()
 
 
-def processes(folder: Path) -> set[int]:
-    return {int(file.name) for file in folder.iterdir()}
+def processes(folder: Path) -> dict[int, int]:
+    """How many queries each process was asked."""
+    return {int(file.name): sum(map(int, file.read_text().split())) for file in folder.iterdir()}
+
+
+def unused(why: str) -> Any:
+    """Expect to be told that a backend is not used, if one was chosen whose workers are elsewhere."""
+    if chosen_backend() is None:
+        return nullcontext()
+    return pytest.warns(UserWarning, match=rf"joblib's \w+ was chosen and is not used: {why}.* threads of this process")
 
 
 def test_blocks_are_solved_elsewhere(backend: Backend, tmp_path: Path) -> None:
     with backend():
         pivotal.value(*DATA, neighbors=Witness(X, tmp_path))
         elsewhere = chosen_backend() is not None
-    assert (os.getpid() not in processes(tmp_path)) == elsewhere
+    # What is asked here is the sample that shows how many of the true neighbours were found.
+    asked = processes(tmp_path)
+    here = asked.pop(os.getpid())
+    assert here == (1 if elsewhere else 2) * len(QUERIES)
+    assert sum(asked.values()) == (len(QUERIES) if elsewhere else 0)
 
 
 def test_what_cannot_be_pickled_stays_here(backend: Backend, tmp_path: Path) -> None:
     plain = pivotal.value(*DATA)
-    with backend():
+    with backend(), unused(r"something cannot be pickled \(TypeError: cannot pickle '_thread.lock'"):
         other = pivotal.value(*DATA, neighbors=Connected(X, tmp_path))
     assert np.array_equal(other.values, plain.values)
-    assert processes(tmp_path) == {os.getpid()}
+    assert set(processes(tmp_path)) == {os.getpid()}
 
 
 @pytest.mark.parametrize(
-    "how",
+    ("how", "why"),
     [
-        {"method": "permutations", "n_samples": 20, "random_state": 0},
-        {"utility": "threshold(0.8)"},
-        {"y_train": np.eye(3, dtype=int)[Y], "y_test": np.eye(3, dtype=int)[TARGETS]},
-        {"X_train": "file"},
+        ({"method": "permutations", "n_samples": 20, "random_state": 0}, "samples are drawn here"),
+        ({"utility": "threshold(0.8)"}, "everyone within a radius is counted here"),
+        ({"y_train": np.eye(3, dtype=int)[Y], "y_test": np.eye(3, dtype=int)[TARGETS]}, "many labels per point"),
+        ({"X_train": "file"}, "training points in a file are read once"),
     ],
     ids=["sampled", "radius", "many labels", "file"],
 )
-def test_other_computations_stay_here(how: dict[str, Any], tmp_path: Path) -> None:
+def test_other_computations_stay_here_and_say_so(
+    how: dict[str, Any], why: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     if "X_train" in how:
         np.save(tmp_path / "points.npy", X)
         how = {"X_train": tmp_path / "points.npy"}
     call = {"X_train": X, "y_train": Y, "X_test": QUERIES, "y_test": TARGETS, **how}
     plain = pivotal.value(**call)
-    with processes_or_threads("loky"):
+    with processes_or_threads("loky"), unused(why), caplog.at_level("WARNING", logger="pivotal"):
         assert pivotal.value(**call).equals(plain)
+    assert why in caplog.text
 
 
 def test_points_that_are_edited_stay_here() -> None:
     plain = pivotal.KNNValuation(editable=True).fit(X, Y).update(QUERIES, TARGETS).relabel(0, 1)
     with processes_or_threads("loky"):
-        other = pivotal.KNNValuation(editable=True).fit(X, Y).update(QUERIES, TARGETS).relabel(0, 1)
+        model = pivotal.KNNValuation(editable=True).fit(X, Y)
+        with unused("points that may be edited are valued here"):
+            model.update(QUERIES, TARGETS)
+        other = model.relabel(0, 1)
     assert other.result_.equals(plain.result_)
+
+
+def test_sweeps_and_owners_stay_here() -> None:
+    owners = np.arange(len(Y)) % 3
+    with processes_or_threads("loky"):
+        with unused("a sweep shares one search"):
+            pivotal.sweep(*DATA, k=[1, 2])
+        with unused("owners are valued here"):
+            pivotal.value_owners(*DATA, owners, k=2)
 
 
 @pytest.mark.parametrize("name", ["faiss", "hnswlib", "kd_tree", "fitted", "metric", "sparse", "planted"])
@@ -317,7 +347,7 @@ def test_little_memory_means_small_blocks_and_many_rounds(backend: Backend) -> N
 
 
 def test_block_sizes_are_checked() -> None:
-    with processes_or_threads("loky"), pytest.raises(ValueError, match="block_size must be a whole number"):
+    with processes_or_threads("loky"), pytest.raises(ValueError, match="block_size must be an integer"):
         pivotal.value(*DATA, block_size=0)
 
 

@@ -14,6 +14,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
+from effort import examples
 from pivotal.kernels.moments import (
     place_votes,
     regression_scratch,
@@ -114,7 +115,7 @@ def exact_values(degree: int, marks: list[int], votes: list[int], empty: int, k:
 
 @pytest.mark.kernels
 @given(game=small_games(max_n=7), p=CHANCES, empty=st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(-3, 2)]))
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_soft_values_equal_enumeration(game: SmallGame, p: float, empty: Fraction) -> None:
     values = run_soft(game, [(p, 1.0)], float(empty))
     assert_allclose(values, enumerate_game(game, "soft", p, empty=empty), rtol=0, atol=2e-14)
@@ -122,7 +123,7 @@ def test_soft_values_equal_enumeration(game: SmallGame, p: float, empty: Fractio
 
 @pytest.mark.kernels
 @given(game=small_regressions(max_n=7), p=CHANCES)
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_regression_values_equal_enumeration(game: SmallGame, p: float) -> None:
     values = run_regression(game, [(p, 1.0)])
     assert_allclose(values, enumerate_game(game, "regression", p), rtol=0, atol=256 * 2e-14)

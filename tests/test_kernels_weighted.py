@@ -17,8 +17,10 @@ from numpy.polynomial.legendre import leggauss
 from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
-from pivotal.kernels._tables import FEWEST_SLOTS, blend, choose_stride, count_slots, settle, total
-from pivotal.kernels.weighted import Rows, hard_scratch, hard_weighted, lay_out, list_players, span, table_size
+from effort import examples
+from pivotal.kernels._signed_rows import Rows, lay_out, span, table_size
+from pivotal.kernels._vote_tables import FEWEST_SLOTS, blend, choose_stride, count_slots, settle, total
+from pivotal.kernels.weighted import hard_scratch, hard_weighted, list_players
 from strategies import SmallGame, small_games
 
 CHANCES = st.sampled_from([0.0, 0.25, 0.5, 0.8, 1.0]) | st.floats(0.0, 1.0, allow_subnormal=False)
@@ -138,7 +140,7 @@ def signed_lists(signed: list[int]) -> tuple[list[int], list[int]]:
     tie=st.sampled_from(["lose", "win"]),
     third_class=st.sampled_from(["occupies", "absent"]),
 )
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_values_equal_enumeration(game: SmallGame, p: float, tie: str, third_class: str) -> None:
     players = list(range(game.n))
     expected = enumerate_game(game, p, players, game.classes, tie=tie, third_class=third_class)
@@ -354,7 +356,7 @@ def test_scratch_is_bounded() -> None:
 
 @pytest.mark.kernels
 @given(signed=st.lists(st.integers(-4, 5), min_size=1, max_size=7), k=st.integers(1, 5))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_rows_cover_every_sum_that_matters(signed: list[int], k: int) -> None:
     n, k = len(signed), min(k, len(signed))
     rows = Rows(k, np.empty(k + 2, dtype=np.int64), np.empty((n + 1, 2), dtype=np.int64))

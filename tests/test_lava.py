@@ -9,13 +9,14 @@ import numpy as np
 import ot
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, roc_auc_score
 
+from effort import examples
 from pivotal.baselines.lava import lava
 
 
@@ -62,7 +63,7 @@ def small_tasks(draw, *, max_train=6, max_test=5):
 # ----------------------------------------------------------------------------------------------- the definition
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(task=small_tasks(), label_weight=st.sampled_from([0.0, 1.0, 2.5]), p=st.sampled_from([1.0, 2.0, 1.5]))
 def test_values_are_slopes_of_the_distance(task, label_weight, p):
     got = lava(*task, label_weight=label_weight, p=p).values
@@ -154,7 +155,7 @@ def test_a_mislabelled_point_is_the_worst():
     y_train, y_test = np.repeat([0, 1], 20), np.repeat([0, 1], 10)
     X_train, X_test = (centres[y] + rng.normal(size=(y.size, 2)) for y in (y_train, y_test))
     y_train[7] = 1
-    assert lava(X_train, y_train, X_test, y_test).rank()[-1] == 7
+    assert lava(X_train, y_train, X_test, y_test).order()[-1] == 7
 
 
 def test_wrong_digits_are_found():
@@ -290,7 +291,7 @@ def test_a_class_may_be_missing_on_either_side():
 
 def test_one_point_and_one_class():
     assert lava([[1.0]], ["a"], [[0.0], [2.0]], ["a", "b"]).values.tolist() == [0.0]
-    assert lava([[1.0], [9.0]], [0, 0], [[0.0]], [0]).rank().tolist() == [0, 1]
+    assert lava([[1.0], [9.0]], [0, 0], [[0.0]], [0]).order().tolist() == [0, 1]
     assert lava([[1.0], [1.0]], [0, 0], [[1.0]], [0]).values.tolist() == [0.0, 0.0]
 
 
@@ -314,8 +315,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"p": 0.5}, r"p must be at least 1, or the cost is no distance; got 0.5"),
     ({"metric": "taxi"}, r"metric must be a callable or one of .*; got 'taxi'"),
     ({"metric": "precomputed"}, r"lava needs features, not distances; got metric='precomputed'. Pass the features"),
-    ({"max_pairs": 0}, r"max_pairs must be a whole number of at least 1; got max_pairs=0"),
-    ({"max_iter": 1.5}, r"max_iter must be a whole number of at least 1; got max_iter=1.5"),
+    ({"max_pairs": 0}, r"max_pairs must be an integer of at least 1; got max_pairs=0"),
+    ({"max_iter": 1.5}, r"max_iter must be an integer of at least 1; got max_iter=1.5"),
     ({"X_train": [[1e200], [0.0]]}, r"X_train must stay within .* Rescale the features"),
     ({"X_train": [[1e120], [0.0]], "p": 3}, r"cost of moving a point must be finite; got inf .* p=3. Rescale the"),
     ({"metric": lambda *_: np.nan}, r"cost of moving a point must be finite; got nan from the metric and p=2"),

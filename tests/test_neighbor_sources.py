@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from nearness import all_distances, assert_same, grid, nearest
-from pivotal import _threads
+from pivotal.core import threads as _threads
 from pivotal.neighbors import BruteIndex, NeighborIndex, TreeIndex, as_index, blocks
 
 # Indexes that are built elsewhere
@@ -97,7 +97,7 @@ def test_an_index_of_ours_is_taken_as_it_is():
         (Answer(np.zeros((1, 2))), TypeError, r"Answer.search must return \(indices, distances\); got ndarray"),
         (Answer([[0, 1]], [[0.0, 1.0, 2.0]]), ValueError, r"two arrays of shape \(1, 2\); got \(1, 2\) and \(1, 3\)"),
         (Answer([[0, 1, 2]], [[0.0, 1.0]]), ValueError, r"two arrays of shape \(1, 2\); got \(1, 3\) and \(1, 2\)"),
-        (Answer([[0.0, 1.0]], [[0, 1]]), TypeError, r"whole numbers as indices; got dtype float64. Indices come first"),
+        (Answer([[0.0, 1.0]], [[0, 1]]), TypeError, r"integers as indices; got dtype float64. Indices come first"),
         (Answer([[0, 1]], [["a", "b"]]), TypeError, r"must return numbers as distances; got dtype <U1"),
         (Answer([[0, -1]], [[0.0, 1.0]]), ValueError, r"indices from 0 to 3; got -1. Some indexes return -1"),
         (Answer([[0, 4]], [[0.0, 1.0]]), ValueError, r"indices from 0 to 3; got 4"),
@@ -140,12 +140,12 @@ def test_unknown_name():
 @pytest.mark.parametrize("depth", [0, -1, 5, 2.0, True, None])
 def test_depth_out_of_range(depth):
     index = BruteIndex(np.zeros((4, 2)))
-    with pytest.raises(ValueError, match=r"depth must be a whole number from 1 to 4, the points to choose from; got"):
+    with pytest.raises(ValueError, match=r"depth must be an integer from 1 to 4, the points to choose from; got"):
         index.search(np.zeros((1, 2)), depth)
 
 
 def test_depth_of_self_queries_is_one_less():
-    with pytest.raises(ValueError, match=r"depth must be a whole number from 1 to 3, the points to choose from; got 4"):
+    with pytest.raises(ValueError, match=r"depth must be an integer from 1 to 3, the points to choose from; got 4"):
         BruteIndex(np.zeros((4, 2))).search_self(0, 2, 4)
 
 
@@ -239,7 +239,7 @@ def test_precomputed_distances_that_are_none():
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "all"])
 def test_n_jobs_out_of_range(n_jobs):
-    with pytest.raises(ValueError, match=r"n_jobs must be a whole number other than 0, or None; got .*. Use -1"):
+    with pytest.raises(ValueError, match=r"n_jobs must be an integer other than 0, or None; got .*. Use -1"):
         BruteIndex(np.zeros((2, 1)), n_jobs=n_jobs)
 
 
@@ -264,7 +264,7 @@ def test_lists_of_a_block_fit_into_memory():
 
 @pytest.mark.parametrize("size", [0, -3, 1.5, True, "many"])
 def test_block_size_out_of_range(size):
-    with pytest.raises(ValueError, match=r"block_size must be a whole number of at least 1, or None; got"):
+    with pytest.raises(ValueError, match=r"block_size must be an integer of at least 1, or None; got"):
         list(blocks(10, size))
 
 
@@ -281,9 +281,17 @@ def blas_threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
+@pytest.fixture
+def two_threads_of_blas():
+    with threadpool_limits(2, "blas"):
+        yield
+
+
+@pytest.mark.usefixtures("two_threads_of_blas")
 @pytest.mark.parametrize("first_out", ["first in", "second in"])
 def test_linear_algebra_gets_its_threads_back(first_out):
     before = blas_threads()
+    assert 2 in before
     entered, leave = threading.Event(), threading.Event()
 
     def overlapping():

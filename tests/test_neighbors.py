@@ -2,28 +2,29 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
+from effort import examples
 from nearness import HARD_CASES, all_distances, all_equal, assert_same, grid, nearest, plain, scattered
 from pivotal.kernels import order
-from pivotal.neighbors import BruteIndex, _brute, as_index, blocks
+from pivotal.neighbors import BruteIndex, as_index, blocks, brute
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Several tiles, groups of features and slices of queries in small problems."""
-    monkeypatch.setattr(_brute, "_TILE_POINTS", 2 * order.STRIDE)
-    monkeypatch.setattr(_brute, "_TILE_FEATURES", 3)
-    monkeypatch.setattr(_brute, "_TILE_QUERIES", 3)
+    monkeypatch.setattr(brute, "_TILE_POINTS", 2 * order.STRIDE)
+    monkeypatch.setattr(brute, "_TILE_FEATURES", 3)
+    monkeypatch.setattr(brute, "_TILE_QUERIES", 3)
 
 
 @pytest.mark.parametrize("make", HARD_CASES)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_train=st.integers(1, 700),
@@ -43,7 +44,7 @@ def test_order_is_that_of_a_full_sort(make, seed, n_train, n_features, depth, si
     assert_same(BruteIndex(X, n_jobs=1).search(queries, depth), nearest(all_distances(X, queries), depth))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data(), n_features=st.integers(1, 3), depth=st.integers(1, 3))
 def test_order_of_arbitrary_numbers(data, n_features, depth):
     number = st.floats(-1e140, 1e140)
@@ -72,7 +73,7 @@ def test_blocks_and_threads_leave_no_trace(make, monkeypatch):
         expected = BruteIndex(X, n_jobs=1).search(queries, depth)
         for n_jobs, size, tile in [(1, 1, 1024), (2, 7, 128), (3, 50, 64), (2, 13, 4096)]:
             with monkeypatch.context() as patch:
-                patch.setattr(_brute, "_TILE_POINTS", tile)
+                patch.setattr(brute, "_TILE_POINTS", tile)
                 index = BruteIndex(X, n_jobs=n_jobs)
                 parts = [index.search(queries[block], depth) for block in blocks(50, size)]
             assert_same((np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])), expected)

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import reference
+from effort import examples
 from pivotal import Values, value
-from pivotal.applications import owner_table
-from pivotal.games import Game, Hard, Plurality, Regression, Soft
-from pivotal.owners import value_owners, value_owners_from_neighbors
-from pivotal.owners._game import chance_table
-from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
+from pivotal.analysis import owner_table
+from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
+from pivotal.engine.owners.owner_game import chance_table
+from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 both = pytest.mark.parametrize("method", ["coalitions", "permutations"])
@@ -72,7 +73,7 @@ codes = st.integers(0, 4**9 - 1)
 
 @pytest.mark.kernels
 @given(game=small_games(), code=codes, utility=utilities(), semivalue=semivalues())
-@settings(max_examples=100, derandomize=True, deadline=None)
+@examples(100, derandomize=True)
 @example(SmallGame([0], [1], 0, [0], 3), 0, ("hard", {}), ("banzhaf", ("banzhaf",)))
 @example(SmallGame([1, 1, 1], [0, 0, 0], 0, [0, 1], 2), 4, ("soft", {}), ("shapley", ("shapley",)))
 def test_every_game_equals_its_definition(game: SmallGame, code: int, utility: tuple, semivalue: tuple) -> None:
@@ -88,7 +89,7 @@ def test_every_game_equals_its_definition(game: SmallGame, code: int, utility: t
 
 @pytest.mark.kernels
 @given(game=small_regressions(), code=codes, semivalue=semivalues())
-@settings(max_examples=40, derandomize=True, deadline=None)
+@examples(40, derandomize=True)
 def test_regression_equals_its_definition(game: SmallGame, code: int, semivalue: tuple) -> None:
     owners = owners_of(game.n, code)
     values = play(game, owners, Regression(), semivalue[0])
@@ -99,7 +100,7 @@ def test_regression_equals_its_definition(game: SmallGame, code: int, semivalue:
 
 @pytest.mark.kernels
 @given(game=small_games(), code=codes, measure=measures())
-@settings(max_examples=40, derandomize=True, deadline=None)
+@examples(40, derandomize=True)
 @example(SmallGame([0, 1, 0], [1, 1, 1], 0, [0, 1], 3), 0 + 4 + 32, (([0.0], [1.0]), ("nodes", [(0, 1)])))
 def test_any_measure_equals_its_definition(game: SmallGame, code: int, measure: tuple) -> None:
     owners = owners_of(game.n, code)
@@ -110,7 +111,7 @@ def test_any_measure_equals_its_definition(game: SmallGame, code: int, measure: 
 @pytest.mark.kernels
 @both
 @given(game=small_games(max_n=7), code=codes, utility=utilities(), semivalue=semivalues(), seed=st.integers(0, 2**32))
-@settings(max_examples=40, derandomize=True, deadline=None)
+@examples(40, derandomize=True)
 def test_every_game_is_estimated(
     method: str, game: SmallGame, code: int, utility: tuple, semivalue: tuple, seed: int
 ) -> None:
@@ -127,7 +128,7 @@ def test_every_game_is_estimated(
 
 @pytest.mark.kernels
 @given(game=small_games(max_n=8), code=codes, utility=utilities(), semivalue=semivalues(), data=st.data())
-@settings(max_examples=80, derandomize=True, deadline=None)
+@examples(80, derandomize=True)
 def test_the_error_bound_covers_lists_that_are_too_short(
     game: SmallGame, code: int, utility: tuple, semivalue: tuple, data: st.DataObject
 ) -> None:
@@ -183,6 +184,8 @@ def test_one_point_each_is_the_game_of_points(game: Game) -> None:
 
 class _Sorted:
     """A search of the user's own."""
+
+    exact = True
 
     def __init__(self, X: np.ndarray) -> None:
         self.X = X

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pivotal.games import Game, Hard
-from pivotal.owners import value_owners, value_owners_from_neighbors
+from pivotal.core.games import Game, Hard
+from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
 
 GOOD: dict[str, Any] = {
     "X_train": [[0.0], [1.0]], "y_train": [0, 1], "X_test": [[0.5]], "y_test": [1], "owners": ["a", "b"],
@@ -23,9 +23,9 @@ GOOD: dict[str, Any] = {
         ({"owners": "ab"}, r"owners must have one entry .* got shape \(\)"),
         ({"owners": ["a", None]}, "owners must name an owner for every training point; got 1 missing"),
         ({"owners": [np.nan, 1.0]}, "owners must name an owner for every training point; got 1 missing"),
-        ({"k": 0}, "k must be a whole number of at least 1; got k=0"),
+        ({"k": 0}, "k must be an integer of at least 1; got k=0"),
         ({"tol": -1.0}, "tol must be a finite number"),
-        ({"bits": 0}, "bits must be a whole number"),
+        ({"bits": 0}, "bits must be an integer"),
         ({"X_train": [[np.nan], [1.0]]}, "X_train must be finite"),
         ({"X_test": [[np.inf]]}, "X_test must be finite"),
         ({"X_test": [[1.0, 2.0]]}, "X_test must have as many columns"),
@@ -40,12 +40,12 @@ GOOD: dict[str, Any] = {
         ({"method": "coalition"}, "method must be one of 'auto', .* Did you mean 'coalitions'"),
         ({"method": 3}, "method must be one of 'auto', .* got 3"),
         ({"method": "exact", "n_samples": 10}, "n_samples is for sampling"),
-        ({"n_samples": 1}, "n_samples must be a whole number of at least 2"),
+        ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"target_se": 0.0}, "target_se must be a finite number above 0"),
         ({"max_time": -1}, "max_time must be a finite number above 0"),
         ({"method": "coalitions", "random_state": -1}, "random_state must be"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
-        ({"block_size": 0}, "block_size must be a whole number of at least 1"),
+        ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
+        ({"block_size": 0}, "block_size must be an integer of at least 1"),
     ],
 )
 def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
@@ -59,7 +59,7 @@ def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
         ({"indices": [[0, 0]]}, "at most once per query"),
         ({"indices": [[0, 2]]}, "indices must lie between 0 and 1"),
         ({"indices": [[]]}, "indices must have a row per query"),
-        ({"votes": [[1, -1]]}, "votes must be whole numbers"),
+        ({"votes": [[1, -1]]}, "votes must be integers"),
         ({"votes": [[1, 2]], "utility": "soft-k"}, "takes one vote each"),
         ({"owners": ["a"]}, "owners must have one entry per training point"),
     ],

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
 import reference
+from effort import examples
 from pivotal import Measure, Values, value
-from pivotal.games import Threshold
-from pivotal.owners import value_owners, value_owners_from_neighbors
-from pivotal.semivalues import Semivalue, Shapley
+from pivotal.core.games import Threshold
+from pivotal.core.semivalues import Semivalue, Shapley
+from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
 from strategies import measures, semivalues
 
 EMPTY = st.sampled_from([None, Fraction(0), Fraction(1), Fraction(-3, 2)])
@@ -79,7 +80,7 @@ def play(case: Balls, semivalue: str | Semivalue, empty: Fraction | None = None,
 
 @pytest.mark.kernels
 @given(case=owned_balls(), semivalue=semivalues(), empty=EMPTY)
-@settings(max_examples=60, derandomize=True, deadline=None)
+@examples(60, derandomize=True)
 def test_values_equal_the_definition(case: Balls, semivalue: tuple[str, Any], empty: Fraction | None) -> None:
     values = play(case, semivalue[0], empty)
     assert values.error_bound < 1e-13
@@ -90,7 +91,7 @@ def test_values_equal_the_definition(case: Balls, semivalue: tuple[str, Any], em
 
 
 @given(case=owned_balls(), measure=measures())
-@settings(max_examples=30, derandomize=True, deadline=None)
+@examples(30, derandomize=True)
 def test_any_measure_equals_its_definition(case: Balls, measure: tuple[Any, Any]) -> None:
     values = play(case, Measure(*measure[0]))
     assert_allclose(values.values, enumerated(case, measure[1], None), rtol=0, atol=values.error_bound)
@@ -99,7 +100,7 @@ def test_any_measure_equals_its_definition(case: Balls, measure: tuple[Any, Any]
 @pytest.mark.kernels
 @both
 @given(case=owned_balls(), semivalue=semivalues(), empty=EMPTY, seed=st.integers(0, 2**32))
-@settings(max_examples=30, derandomize=True, deadline=None)
+@examples(30, derandomize=True)
 def test_values_are_estimated(
     method: str, case: Balls, semivalue: tuple[str, Any], empty: Fraction | None, seed: int
 ) -> None:
@@ -229,7 +230,7 @@ def test_the_result_says_what_was_played() -> None:
     [
         ({"weights": "distance"}, "takes one vote each from everyone within the radius; got weighted votes"),
         ({"method": "coalition"}, "method must be one of 'auto', .* Did you mean 'coalitions'"),
-        ({"n_samples": 1}, "n_samples must be a whole number of at least 2"),
+        ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"method": "exact", "target_se": 0.1}, "target_se is for sampling"),
         ({"query_weights": [1.0]}, "query_weights"),
         ({"owners": ["ann"]}, r"owners must have one entry per training point, shape \(40,\)"),

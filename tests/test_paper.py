@@ -12,11 +12,12 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from effort import examples
 from pivotal import paper
-from pivotal.paper import ALGORITHMS, brute_force, fast_dp, one_vs_one, shapley_dp, unweighted_dp
+from pivotal.research.paper import ALGORITHMS, brute_force, fast_dp, one_vs_one, shapley_dp, unweighted_dp
 
 GAMES = json.loads((Path(__file__).parent / "data" / "games.json").read_text())
 BANZHAF = ["bf", "bv", "bv-fast", "bv-uw"]
@@ -51,7 +52,7 @@ def enumerate_values(votes: Sequence[int], k: int, semivalue: str) -> list[Fract
     return values
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(votes=weighted_votes, k=beyond)
 @example(votes=[0], k=1)
 @example(votes=[2], k=4)
@@ -66,7 +67,7 @@ def test_weighted_algorithms_equal_enumeration(votes: list[int], k: int) -> None
     assert brute_force(votes, k, "shapley") == expected
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(votes=unit_votes, k=beyond)
 @example(votes=[1], k=1)
 @example(votes=[-1, 1], k=3)
@@ -151,7 +152,7 @@ def test_stored_multiclass_games(game: dict[str, Any], names: list[str]) -> None
 # ---- many classes -------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     points=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, max_size=6),
     k=st.integers(1, 8),
@@ -211,13 +212,13 @@ def test_third_class_points_push_out_votes_of_either_sign() -> None:
 # ---- axioms -------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(votes=weighted_votes, k=beyond)
 def test_shapley_is_efficient(votes: list[int], k: int) -> None:
     assert sum(shapley_dp(votes, k)) == int(sum(votes[:k]) > 0)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(votes=weighted_votes, k=beyond, data=st.data())
 def test_adjacent_points_with_equal_votes_are_worth_the_same(votes: list[int], k: int, data: st.DataObject) -> None:
     # Two adjacent points with the same vote are interchangeable in every top-k: symmetric players.
@@ -228,7 +229,7 @@ def test_adjacent_points_with_equal_votes_are_worth_the_same(votes: list[int], k
         assert values[i] == values[i + 1]
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(votes=weighted_votes, k=beyond, zeros=st.integers(1, 3))
 def test_zeros_beyond_all_others_are_null_players(votes: list[int], k: int, zeros: int) -> None:
     # The farthest points push nobody out, and a vote of zero adds nothing. Others' values do not notice them.
@@ -236,7 +237,7 @@ def test_zeros_beyond_all_others_are_null_players(votes: list[int], k: int, zero
         assert function([*votes, *[0] * zeros], k) == function(votes, k) + [Fraction(0)] * zeros
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=7), signs=st.data(), k=beyond)
 def test_lemma_pivotal_outcomes_where_it_holds(sizes: list[int], signs: st.DataObject, k: int) -> None:
     votes = [signs.draw(st.sampled_from([-1, 1])) * size for size in sorted(sizes, reverse=True)]

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from pivotal.paper import brute_force, fast_dp, standard, standard_dp, unweighted_dp
+from pivotal.research.paper import brute_force, fast_dp, standard, standard_dp, unweighted_dp
 
 UNWEIGHTED_CORRECTIONS = frozenset({"C+ takes b+", "C<k takes B of i + 1", "t = 1 is carried over", "f starts at 0"})
 EXAMPLE = ([1, -1, 1, -1], 2)  # the paper's; too small to tell B_i from B_{i+1}, or to miss what t = 1 forgets

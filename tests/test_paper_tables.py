@@ -9,11 +9,12 @@ from itertools import combinations
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pivotal.paper import fast, fast_dp, shapley, standard, standard_dp, unweighted, unweighted_dp
-from pivotal.paper._game import swing
+from effort import examples
+from pivotal.research.paper import fast, fast_dp, shapley, standard, standard_dp, unweighted, unweighted_dp
+from pivotal.research.paper._paper_game import swing
 
 weighted_votes = st.lists(st.integers(-4, 4), min_size=1, max_size=6)
 unit_votes = st.lists(st.integers(-1, 1), min_size=1, max_size=6)
@@ -120,7 +121,7 @@ def test_second_worked_example_whole_signed_tables() -> None:
 # ---- definitions --------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(votes=weighted_votes, k=beyond)
 def test_standard_table_is_its_definition(votes: list[int], k: int) -> None:
     for i in range(1, len(votes) + 1):
@@ -128,7 +129,7 @@ def test_standard_table_is_its_definition(votes: list[int], k: int) -> None:
         assert standard.subset_counts(votes, k, i) == wanted
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(votes=weighted_votes, k=beyond)
 def test_fast_tables_are_their_definitions(votes: list[int], k: int) -> None:
     n = len(votes)
@@ -165,7 +166,7 @@ def test_g_recurrence_is_its_definition(n: int, k: int) -> None:
     assert all(g[m] == 2 ** (n - m) for m in range(k + 1, n + 1))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(votes=unit_votes, k=beyond)
 def test_unweighted_tables_are_their_definitions(votes: list[int], k: int) -> None:
     n = len(votes)

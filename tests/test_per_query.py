@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from matplotlib.axes import Axes
 
 import pivotal
-from pivotal.per_query import PerQuery
+from effort import examples
+from pivotal.results.per_query import PerQuery
 from specimens import per_query
 from strategies import build_game, small_games, utilities
 
@@ -56,7 +57,7 @@ def test_each_row_is_the_value_of_its_query(how: dict[str, Any]) -> None:
 
 
 @pytest.mark.kernels
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(game=small_games(max_n=6), utility=utilities())
 def test_rows_from_lists_add_up_to_the_values(game: Any, utility: Any) -> None:
     rng = np.random.default_rng(game.n)

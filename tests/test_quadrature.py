@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
-from pivotal.quadrature import quadrature
-from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
+from pivotal.core.quadrature import quadrature
+from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
 
 SMOOTH = [
     Shapley(),
@@ -74,3 +77,44 @@ def test_other_semivalues_are_refused_with_a_way_out() -> None:
 
     with pytest.raises(TypeError, match=r"weighted games need a semivalue whose integral over p is known.*Measure"):
         quadrature(Odd(), 5, 10)
+
+
+def test_a_semivalue_that_cannot_be_hashed_is_explained() -> None:
+    @dataclass
+    class Unhashable(Semivalue):
+        q: float = 0.5
+        name = "mine"
+
+        def joined(self, n: Any, s: int) -> Any:
+            return np.asarray(n) * self.q
+
+        def mass(self, a: int, b: int) -> float:
+            return self.q
+
+    with pytest.raises(TypeError, match="weighted games need a semivalue whose integral over p is known"):
+        quadrature(Unhashable(), 5, 10)
+
+
+def test_rules_are_told_apart_by_what_they_depend_on() -> None:
+    class Same(BetaShapley):
+        """Says that it equals all others of its kind."""
+
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Same)
+
+        def __hash__(self) -> int:
+            return 0
+
+    for one, other in [(Same(4, 1), Same(1, 4)), (Measure([0.1], [1.0]), Measure([0.2], [1.0]))]:
+        first, second = quadrature(one, 3, 50), quadrature(other, 3, 50)
+        assert not np.array_equal(first.nodes, second.nodes) or not np.array_equal(first.weights, second.weights)
+
+
+def test_rules_are_shared_and_cannot_be_changed() -> None:
+    rule = quadrature(BetaShapley(2, 3), 3, 50)
+    assert quadrature(BetaShapley(2, 3), 3, 50) is rule
+    for array in (rule.nodes, rule.weights, rule.ranks):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import reference
+from effort import examples
 from pivotal import Hard, KNNValuation, Shapley, value, value_from_neighbors
-from pivotal.owners._engines import ExactOwners
-from pivotal.owners._game import OwnerGame
-from pivotal.owners._owners import Owners
-from pivotal.results import Values
-from pivotal.tally import Tally
+from pivotal.engine.owners.owner_codes import Owners
+from pivotal.engine.owners.owner_engines import ExactOwners
+from pivotal.engine.owners.owner_game import OwnerGame
+from pivotal.engine.totals import Tally
+from pivotal.results.values import Values
 from strategies import semivalues
 
 RNG = np.random.default_rng(0)
@@ -30,7 +31,7 @@ LISTS = np.stack([np.argsort(((X - query) ** 2).sum(axis=1), kind="stable") for 
 
 @pytest.mark.kernels
 @given(seed=st.integers(0, 2**32 - 1), semivalue=semivalues(), utility=st.sampled_from(["hard", "soft", "regression"]))
-@settings(max_examples=30)
+@examples(30)
 def test_values_are_weighted_means_of_enumerated_games(seed: int, semivalue: tuple, utility: str) -> None:
     rng = np.random.default_rng(seed)
     n, n_queries, k = int(rng.integers(1, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 5))

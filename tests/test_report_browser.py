@@ -19,7 +19,10 @@ from pivotal.report import compact_html, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian's package is chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian's package is chromium"),
+]
 
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 LONG = "a-name-without-a-single-space-" * 8
@@ -178,9 +181,10 @@ def test_the_theme_follows_the_system_and_the_button(digits: Report, opened: Ope
     paper = "getComputedStyle(document.body).backgroundColor"
     ink = "getComputedStyle(document.body).color"
     before = page.evaluate(f"[{paper}, {ink}]")
+    assert page.inner_text("#theme") == "Light mode"
     page.click("#theme")
     after = page.evaluate(f"[{paper}, {ink}]")
-    assert page.get_attribute("#theme", "aria-pressed") == "false"
+    assert page.inner_text("#theme") == "Dark mode"
     assert after[0] == "rgb(255, 255, 255)"
     assert before[0] != after[0]
     assert before[1] != after[1]
@@ -214,7 +218,7 @@ def test_the_search_box_filters(digits: Report, opened: Opened) -> None:
 
 def test_headers_sort(digits: Report, opened: Opened) -> None:
     page = opened(digits)
-    ranked = digits.values.values[digits.values.rank()]
+    ranked = digits.values.values[digits.values.order()]
     assert [read(text) for text in cells(page, "#point-table", 2)] == pytest.approx(ranked[:25], abs=1e-5)
     header = page.locator("#point-table th", has_text="Value")
     header.locator("button").click()
@@ -257,9 +261,23 @@ def test_a_click_on_a_suspect_shows_its_neighbours(digits: Report, opened: Opene
     assert page.locator("#suspect-table .neighbours").count() == 0
 
 
+def test_the_download_has_what_the_search_leaves(digits: Report, opened: Opened, tmp_path: Path) -> None:
+    page = opened(digits)
+    page.fill("#search", "bob")
+    owned = np.flatnonzero(np.arange(260) % 3 == 0)
+    assert 0 < len(owned) < len(LABELS)
+    told = f"Download CSV ({len(owned)} points of {len(LABELS)})"
+    assert page.inner_text("#download").replace("\u202f", "") == told
+    with page.expect_download() as waiting:
+        page.click("#download")
+    waiting.value.save_as(tmp_path / "found.csv")
+    assert pd.read_csv(tmp_path / "found.csv")["id"].tolist() == owned.tolist()
+    page.fill("#search", "")
+    assert page.inner_text("#download") == "Download CSV"
+
+
 def test_the_download_has_every_row(digits: Report, opened: Opened, tmp_path: Path) -> None:
     page = opened(digits)
-    page.fill("#search", "bob")  # what is filtered on the page is still in the file
     with page.expect_download() as waiting:
         page.click("#download")
     waiting.value.save_as(tmp_path / "values.csv")
@@ -347,6 +365,19 @@ def test_counts_can_be_seen_on_a_log_scale(digits: Report, opened: Opened) -> No
     assert page.get_attribute("#logarithmic", "aria-pressed") == "true"
 
 
+def test_bins_with_one_point_are_seen_on_a_log_scale(opened: Opened, tmp_path: Path) -> None:
+    values = Values([*np.zeros(500), -3.0, 1.0, 2.0], n_queries=1)
+    page = opened(Report(values, write_report(values, tmp_path / "one.html")))
+    heights = """() => [...document.querySelectorAll("#histogram svg path")]
+        .filter((bar) => [getComputedStyle(document.documentElement).getPropertyValue("--up").trim(),
+                          getComputedStyle(document.documentElement).getPropertyValue("--down").trim()]
+                         .includes(bar.getAttribute("fill")))
+        .map((bar) => bar.getBBox().height).filter((height) => height > 3).length"""
+    assert page.evaluate(heights) == 1  # on a plain scale they are thinner than a line
+    page.click("#logarithmic")
+    assert page.evaluate(heights) == 4
+
+
 # ----------------------------------------------------------------------------------------------------------- keyboard
 
 
@@ -374,7 +405,7 @@ def test_tab_reaches_every_control_and_enter_opens_rows(digits: Report, opened: 
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.cells[0].innerText") == "2"
     page.keyboard.press(" ")
-    assert page.get_attribute("#point-table .point", "data-point") == str(digits.values.rank()[1])
+    assert page.get_attribute("#point-table .point", "data-point") == str(digits.values.order()[1])
     page.keyboard.press("Escape")
     assert page.locator("#point-table .point").count() == 0
 
@@ -402,6 +433,7 @@ def test_markup_in_the_data_is_shown_as_text(hostile: Report, opened: Opened, tm
     assert point == 1
     assert page.evaluate("window.hacked") is None
     assert page.evaluate("document.querySelectorAll('img:not([src^=\"data:\"])').length") == 0
+    page.fill("#search", "")
     with page.expect_download() as waiting:
         page.click("#download")
     waiting.value.save_as(tmp_path / "values.csv")

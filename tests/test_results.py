@@ -14,18 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pivotal.results import Values
+import pivotal
+from pivotal.results.values import Values
 from specimens import NOT_A_GAME, SETTINGS, make, per_query
 
 # ----------------------------------------------------------------------------------------------- construction
 
 
 def test_fields_are_kept():
-    values = make(error_bound=1e-15, standard_error=[0.1, 0.2, 0.3], ids=["a", "b", "c"], vote_resolution=1 / 127)
+    values = make(proved_bound=1e-15, standard_error=[0.1, 0.2, 0.3], ids=["a", "b", "c"], vote_resolution=1 / 127)
     assert values.values.tolist() == [0.25, -0.5, 0.75]
     assert values.values.dtype == np.float64
     assert (values.n_queries, values.full_utility, values.empty_utility) == (4, 0.9, 0.1)
-    assert (values.error_bound, values.vote_resolution) == (1e-15, 1 / 127)
+    assert (values.proved_bound, values.vote_resolution) == (1e-15, 1 / 127)
     assert values.standard_error is not None
     assert values.standard_error.tolist() == [0.1, 0.2, 0.3]
     assert values.ids.tolist() == ["a", "b", "c"]
@@ -122,21 +123,34 @@ def test_settings_must_be_json(bad, message):
 
 
 def test_rank_puts_the_most_valuable_first_and_equal_values_by_index():
-    assert make([0.0, 1.0, -0.0, 1.0, -2.0]).rank().tolist() == [1, 3, 0, 2, 4]
+    assert make([0.0, 1.0, -0.0, 1.0, -2.0]).order().tolist() == [1, 3, 0, 2, 4]
 
 
 def test_rank_keeps_the_order_of_many_equal_values():
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=1000)
-    assert make(signs).rank().tolist() == [*np.flatnonzero(signs > 0), *np.flatnonzero(signs < 0)]
+    assert make(signs).order().tolist() == [*np.flatnonzero(signs > 0), *np.flatnonzero(signs < 0)]
 
 
 def test_frame_is_in_training_order():
     frame = make(ids=["a", "b", "c"]).to_frame()
-    assert frame.columns.tolist() == ["id", "value", "rank"]
-    assert frame.index.tolist() == [0, 1, 2]
-    assert frame["id"].tolist() == ["a", "b", "c"]
+    assert frame.columns.tolist() == ["value", "rank"]
+    assert frame.index.name == "id"
+    assert frame.index.tolist() == ["a", "b", "c"]
     assert frame["value"].tolist() == [0.25, -0.5, 0.75]
     assert frame["rank"].tolist() == [2, 3, 1]
+
+
+def test_ranks_are_those_of_pandas():
+    values = make([0.3, 0.1, 0.3, -0.2, 0.4])
+    assert values.rank().tolist() == [2, 4, 3, 5, 1]
+    assert values.rank().tolist() == values.to_frame()["value"].rank(method="first", ascending=False).tolist()
+    assert values.order().tolist() == np.argsort(values.rank()).tolist()
+
+
+def test_the_frame_joins_the_users_own():
+    rows = pd.DataFrame({"a": [0.0, 1.0, 2.0]}, index=["x", "y", "z"])
+    values = pivotal.value(rows, [0, 1, 1], [[0.1]], [0], k=1)
+    assert rows.join(values.to_frame())["value"].tolist() == values.values.tolist()
 
 
 def test_frame_shows_standard_errors_when_there_are_any():
@@ -152,9 +166,8 @@ def test_frame_is_the_callers_own():
 
 def test_top_and_bottom_are_the_two_ends():
     values = make([0.3, 0.1, 0.5, 0.2, 0.4], ids=list("abcde"))
-    assert values.top(2)["id"].tolist() == ["c", "e"]
-    assert values.top(2).index.tolist() == [2, 4]
-    assert values.bottom(2)["id"].tolist() == ["b", "d"]
+    assert values.top(2).index.tolist() == ["c", "e"]
+    assert values.bottom(2).index.tolist() == ["b", "d"]
     assert values.bottom(2)["rank"].tolist() == [5, 4]
     assert len(values.top(100)) == len(values.bottom()) == 5
 
@@ -176,7 +189,7 @@ def test_normalized_values_sum_to_the_gain():
     assert scaled.values == pytest.approx([0.4, -0.8, 1.2])
     assert scaled.values.sum() == pytest.approx(values.full_utility - values.empty_utility)
     assert scaled.standard_error == pytest.approx([0.16, 0.32, 0.48])
-    assert scaled.rank().tolist() == values.rank().tolist()
+    assert scaled.order().tolist() == values.order().tolist()
     assert scaled.settings["normalized"] is True
     assert "normalized" not in values.settings
 
@@ -213,7 +226,7 @@ def test_normalizing_needs_a_sum_other_than_zero(numbers, bound):
 def test_normalizing_never_turns_the_order_around():
     with pytest.raises(ValueError, match=r"sign of full_utility - empty_utility = 0.8; got -0.75, which would turn"):
         make([-1.0, 0.25]).normalized()
-    assert make([-1.0, 0.25], full_utility=0.1, empty_utility=0.9).normalized().rank().tolist() == [1, 0]
+    assert make([-1.0, 0.25], full_utility=0.1, empty_utility=0.9).normalized().order().tolist() == [1, 0]
 
 
 def test_normalizing_to_no_gain_gives_zeros():
@@ -296,7 +309,7 @@ def test_repr_is_one_line_with_the_essentials():
 def test_repr_of_what_is_not_a_game_claims_nothing():
     assert repr(make(**NOT_A_GAME)) == "Values(n_train=3, n_queries=4, method=lava, values in [-0.5, 0.75])"
     assert "method=lava" in make(**NOT_A_GAME)._repr_html_()
-    assert make(**NOT_A_GAME).to_frame().columns.tolist() == ["id", "value", "rank"]
+    assert make(**NOT_A_GAME).to_frame().columns.tolist() == ["value", "rank"]
 
 
 def test_html_escapes_ids_and_settings():
@@ -318,14 +331,16 @@ def test_html_of_many_points_shows_both_ends():
 
 
 def test_equals_notices_every_field():
-    values = make(error_bound=1e-9, standard_error=[0.1, 0.2, 0.3], ids=["a", "b", "c"])
+    values = make(proved_bound=1e-9, standard_error=[0.1, 0.2, 0.3], ids=["a", "b", "c"])
     assert values.equals(dataclasses.replace(values))
     changes = {
         "values": [0.25, -0.5, 0.5],
         "n_queries": 5,
         "full_utility": 0.8,
         "empty_utility": 0.2,
-        "error_bound": 2e-9,
+        "proved_bound": 2e-9,
+        "rounding_allowance": 1e-14,
+        "neighbors_exact": None,
         "standard_error": None,
         "ids": ["a", "b", "d"],
         "vote_resolution": 0.5,

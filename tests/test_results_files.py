@@ -13,11 +13,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pivotal import _arrow
-from pivotal.results import Values
+from effort import examples
+from pivotal.results import storage as _arrow
+from pivotal.results.values import Values
 from specimens import NOT_A_GAME, SETTINGS, make
 
 # ----------------------------------------------------------------------------------------------- there and back
@@ -62,7 +63,9 @@ def any_values(draw):
         n_queries=draw(st.integers(1, 2**62)),
         full_utility=draw(st.none() | FINITE),
         empty_utility=draw(st.none() | FINITE),
-        error_bound=draw(st.none() | positive),
+        proved_bound=draw(st.none() | positive),
+        rounding_allowance=draw(positive),
+        neighbors_exact=draw(st.none() | st.booleans()),
         standard_error=draw(st.none() | st.lists(positive, min_size=size, max_size=size)),
         ids=draw(st.none() | ids_arrays(size)),
         vote_resolution=draw(positive),
@@ -81,7 +84,7 @@ def any_values(draw):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(values=any_values())
 def test_files_give_back_what_was_saved(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("saved") / "values.parquet"
@@ -204,7 +207,7 @@ def test_saving_into_no_directory_is_refused(tmp_path):
 
 
 def test_a_failing_rename_leaves_nothing_behind(tmp_path):
-    with pytest.raises(OSError, match=r"cannot write .*: File name too long; nothing was changed on disk"):
+    with pytest.raises(OSError, match=r"cannot write .*: File name too long; the file was left as it was"):
         make().save(tmp_path / ("x" * 250 + ".parquet"))
     assert not any(tmp_path.iterdir())
 
@@ -220,7 +223,7 @@ def test_a_full_disk_keeps_the_older_file(tmp_path, monkeypatch, failure):
 
     monkeypatch.setattr(_arrow.pq, "write_table", fail)
     reason = failure.strerror or str(failure)
-    with pytest.raises(OSError, match=rf"cannot write .*values.parquet: {reason}; nothing was changed on disk"):
+    with pytest.raises(OSError, match=rf"cannot write .*values.parquet: {reason}; the file was left as it was"):
         make([1.0, 2.0, 3.0]).save(path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["values.parquet"]
     assert Values.load(path).equals(make())
@@ -242,7 +245,7 @@ def test_an_unwritable_directory_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)  # modes of directories do not stop an administrator
-    with pytest.raises(OSError, match=r"cannot write .*values.parquet: Permission denied; nothing was changed"):
+    with pytest.raises(OSError, match=r"cannot write .*values.parquet: Permission denied; the file was left as it was"):
         make().save(tmp_path / "values.parquet")
 
 
@@ -309,14 +312,25 @@ def test_files_from_before_recall_was_kept_can_be_read(tmp_path):
     assert Values.load(path).equals(make())
 
 
-@pytest.mark.parametrize("name", ["error_bound", "n_queries", "full_utility", "empty_utility", "vote_resolution"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "proved_bound",
+        "rounding_allowance",
+        "neighbors_exact",
+        "n_queries",
+        "full_utility",
+        "empty_utility",
+        "vote_resolution",
+    ],
+)
 def test_a_lost_number_is_not_taken_for_an_unknown_one(tmp_path, name):
     path = tmp_path / "values.parquet"
     make().save(path)
     about = json.loads(pq.read_schema(path).metadata[b"pivotal.values"])
     del about[name]
     rewrite(path, about)
-    with pytest.raises(ValueError, match=rf"values.parquet is damaged \('{name}'\); save the values again"):
+    with pytest.raises(ValueError, match=rf"values.parquet is damaged \(no '{name}'\); save the values again"):
         Values.load(path)
 
 
@@ -354,6 +368,6 @@ def test_an_unreadable_file_is_named(tmp_path, monkeypatch):
     def refuse(_path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(_arrow.pq, "read_schema", refuse)
+    monkeypatch.setattr(_arrow, "open_regular", refuse)
     with pytest.raises(PermissionError, match=r"cannot read .*values.parquet: Permission denied"):
         Values.load(path)

@@ -40,7 +40,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 def test_the_frame_carries_intervals_on_request():
     values = make(standard_error=[0.1, 0.2, 0.3])
     frame = values.to_frame(level=0.8)
-    assert frame.columns.tolist() == ["id", "value", "rank", "standard_error", "low", "high"]
+    assert frame.columns.tolist() == ["value", "rank", "standard_error", "low", "high"]
     low, high = values.interval(0.8)
     assert frame["low"].tolist() == low.tolist()
     assert frame["high"].tolist() == high.tolist()

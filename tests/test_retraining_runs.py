@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 from pivotal.baselines.retraining import value_by_retraining
-from pivotal.results import Values
+from pivotal.results.values import Values
 
 RNG = np.random.default_rng(0)
 Y, Y_TEST = np.arange(6) % 2, np.arange(12) % 2
@@ -171,8 +173,117 @@ def test_files_that_are_no_cache(tmp_path: Path) -> None:
         run(cache=tmp_path / "nowhere" / "utilities.sqlite")
     with pytest.raises(TypeError, match=r"cache must be True, False or the path of a file; got 3\."):
         run(cache=3)
-    with pytest.raises(ValueError, match="a cache on disk needs a model and a scoring that can be pickled"):
-        run(scoring=lambda model, X, y: model.score(X, y), cache=tmp_path / "utilities.sqlite")
+    lock = threading.Lock()
+    with pytest.raises(ValueError, match=r"needs a model and a scoring that are known by their content, but .*lock"):
+        run(scoring=lambda model, X, y: model.score(X, y) if lock else 0, cache=tmp_path / "utilities.sqlite")
+
+
+def damaged(path: Path, *statements: str) -> Path:
+    """Return a file of SQLite that someone else made."""
+    with closing(sqlite3.connect(path)) as file, file:
+        for statement in statements:
+            file.execute(statement)
+    return path
+
+
+@pytest.mark.parametrize("columns", ["(a)", "(game, coalition)", "(game TEXT, coalition BLOB, utilities REAL)"])
+def test_tables_of_others_are_refused(tmp_path: Path, columns: str) -> None:
+    file = damaged(tmp_path / "other.sqlite", f"CREATE TABLE utilities {columns}")
+    with pytest.raises(ValueError, match=r"cache must be a file that value_by_retraining made, .*other\.sqlite"):
+        run(cache=file)
+
+
+@pytest.mark.parametrize("junk", ["'text'", "NULL", "9e999", "x'00ff'"])
+def test_junk_in_a_file_is_computed_anew(tmp_path: Path, junk: str) -> None:
+    file = tmp_path / "utilities.sqlite"
+    expected = run(cache=file)
+    damaged(file, f"UPDATE utilities SET utility = {junk}")
+    assert run(cache=file).equals(expected)
+
+
+def test_no_connection_is_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Watched(sqlite3.Connection):
+        open = 0
+
+        def __init__(self, *how: Any, **more: Any) -> None:
+            super().__init__(*how, **more)
+            Watched.open += 1
+
+        def close(self) -> None:
+            super().close()
+            Watched.open -= 1
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *how, **more: connect(*how, factory=Watched, **more))
+    notes = tmp_path / "notes.txt"
+    notes.write_text("not a database, but long enough to look at" * 50)
+    nothing = tmp_path / "empty.sqlite"
+    nothing.touch()
+    nothing.chmod(0o400)
+    for path in (notes, tmp_path, tmp_path / "nowhere" / "utilities.sqlite"):
+        with pytest.raises((ValueError, OSError), match="cache must be a file"):
+            run(cache=path)
+        assert Watched.open == 0
+    run(cache=tmp_path / "good.sqlite")
+    assert Watched.open == 0
+
+
+MODEL = """
+import sys
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from pivotal import value_by_retraining
+from scoring import score
+
+class Constant(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+    def predict(self, X):
+        return np.where(X[:, 0] > {threshold}, 1, 0)
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(5, 1)), np.arange(5) % 2
+for cache in (sys.argv[1], False):
+    values = value_by_retraining(Constant(), X, y, X, y, scoring=score, n_samples=4, random_state=0, n_jobs=1,
+                                 cache=cache)
+    print(repr(float(values.full_utility)), values.values.tolist())
+"""
+SCORE = "def score(model, X, y): return float((model.predict(X) == y).mean()) * len(model.classes_) * {factor}"
+
+
+def test_an_edited_model_or_scorer_is_never_served_from_the_file(tmp_path: Path) -> None:
+    file = str(tmp_path / "utilities.sqlite")
+
+    def execute(threshold: float, factor: float) -> list[str]:
+        (tmp_path / "model.py").write_text(MODEL.format(threshold=threshold))
+        (tmp_path / "scoring.py").write_text(SCORE.format(factor=factor))
+        command = [sys.executable, "-B", str(tmp_path / "model.py"), file]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    games = set()
+    for threshold, factor in [(0.0, 1.0), (-0.5, 1.0), (0.0, 3.0)]:
+        kept, fresh = execute(threshold, factor)
+        assert kept == fresh
+        with closing(sqlite3.connect(file)) as made:
+            games.add(made.execute("SELECT count(DISTINCT game) FROM utilities").fetchone()[0])
+    execute(0.0, 1.0)
+    with closing(sqlite3.connect(file)) as made:
+        assert made.execute("SELECT count(DISTINCT game) FROM utilities").fetchone()[0] == 3
+    assert games == {1, 2, 3}
+
+
+def test_lambdas_and_closures_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "utilities.sqlite"
+
+    def scaled(factor: float) -> Any:
+        return lambda model, X, y: model.score(X, y) * factor
+
+    for factor in (1.0, 2.0):
+        _, fits = count_fits(cache=file, scoring=scaled(factor))
+        again, none = count_fits(cache=file, scoring=scaled(factor))
+        assert (fits > 1, none) == (True, 1)
+        assert again.equals(run(scoring=scaled(factor)))
 
 
 # Stopped
@@ -249,10 +360,10 @@ def test_features_that_are_not_numbers_are_the_models_affair() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_samples": 0}, r"n_samples must be a whole number of at least 2, .*; got 0\."),
-        ({"n_samples": 1}, "n_samples must be a whole number of at least 2"),
-        ({"n_samples": 2.0}, "n_samples must be a whole number of at least 2"),
-        ({"n_samples": True}, "n_samples must be a whole number of at least 2"),
+        ({"n_samples": 0}, r"n_samples must be an integer of at least 2, .*; got 0\."),
+        ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
+        ({"n_samples": 2.0}, "n_samples must be an integer of at least 2"),
+        ({"n_samples": True}, "n_samples must be an integer of at least 2"),
         ({"target_se": 0.0}, "target_se must be a finite number above 0; got 0.0"),
         ({"target_se": np.nan}, "target_se must be a finite number above 0; got nan"),
         ({"max_time": -1}, "max_time must be a finite number above 0; got -1"),
@@ -267,9 +378,9 @@ def test_features_that_are_not_numbers_are_the_models_affair() -> None:
         ({"scoring": "beauty"}, "scoring must name a scorer of scikit-learn; got 'beauty'"),
         ({"on_failure": "cry"}, 'on_failure must be "raise" or "empty"; got \'cry\''),
         ({"empty": np.inf}, "empty must be a finite number, or None for what a guess earns; got inf"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0"),
-        ({"random_state": "today"}, "random_state must be a whole number of at least 0"),
+        ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0"),
+        ({"random_state": "today"}, "random_state must be an integer of at least 0"),
         ({"ids": [1, 2]}, "ids must have one entry per training point"),
         ({"data": (None, Y, X_TEST, Y_TEST)}, "retraining needs X_train, y_train, X_test and y_test; got None"),
         ({"data": (X, Y, None, None)}, "Hold out a part as the test set"),

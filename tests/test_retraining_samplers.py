@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import reference
-from pivotal._types import FloatArray
+from effort import examples
 from pivotal.baselines.retraining_samplers import SAMPLERS, Plan, Reuse, Sampler, size_chances
-from pivotal.semivalues import Measure, Semivalue, as_semivalue
+from pivotal.core.semivalues import Measure, Semivalue, as_semivalue
+from pivotal.core.types import FloatArray
 
 SEMIVALUES: list[tuple[Semivalue, Sequence[Any]]] = [
     (as_semivalue("shapley"), ("shapley",)),
@@ -178,7 +179,7 @@ def test_what_a_truncation_spares_counts_as_nothing() -> None:
     assert sampler.values()[plan.order].tolist() == [0.5, 0.0, 0.0]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(n=st.integers(0, 12), semivalue=st.sampled_from([*SEMIVALUES, LEAVE_ONE_OUT]))
 def test_size_chances(n: int, semivalue: tuple[Semivalue, Sequence[Any]]) -> None:
     exact = [float(comb(n, s) * reference.mass(semivalue[1], s, n - s)) for s in range(n + 1)]

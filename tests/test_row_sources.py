@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 
 from nearness import assert_same
 from pivotal.neighbors import BruteIndex
-from pivotal.neighbors._chunks import ChunkedIndex
 from pivotal.neighbors._sources import ArraySource, RowSource, is_source, open_source
+from pivotal.neighbors.chunks import ChunkedIndex
 
 FLOATS = [np.float32, np.float64]
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import reference
+from effort import examples
 from pivotal import KNNValuation, Values, value, value_from_neighbors
-from pivotal.games import Game, Hard, Plurality, Regression, Soft
-from pivotal.sampling import SamplingEngine, as_plan
-from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
+from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
+from pivotal.engine.sampling import SamplingEngine, as_plan
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 SAMPLERS = ["coalitions", "permutations"]
@@ -59,7 +61,7 @@ def assert_near(values: Values, exact: np.ndarray, errors: float = 5.0) -> None:
 @pytest.mark.kernels
 @both
 @given(game=small_games(max_n=6), utility=utilities(), semivalue=semivalues(), seed=st.integers(0, 2**64))
-@settings(max_examples=60, derandomize=True)
+@examples(60, derandomize=True)
 @example(SmallGame([0], [1], 0, [0], 3), ("hard", {}), ("banzhaf", ("banzhaf",)), 0)
 @example(SmallGame([1, 1, 1], [0, 0, 0], 0, [0, 1], 2), ("soft", {}), ("shapley", ("shapley",)), 0)
 def test_every_game_is_estimated(method: str, game: SmallGame, utility: tuple, semivalue: tuple, seed: int) -> None:
@@ -74,7 +76,7 @@ def test_every_game_is_estimated(method: str, game: SmallGame, utility: tuple, s
 @pytest.mark.kernels
 @both
 @given(game=small_regressions(max_n=6), semivalue=semivalues(), seed=st.integers(0, 2**64))
-@settings(max_examples=30, derandomize=True)
+@examples(30, derandomize=True)
 def test_regression_is_estimated(method: str, game: SmallGame, semivalue: tuple, seed: int) -> None:
     exact = enumerate_exactly(game, "regression", semivalue[1])
     assert_near(sample(game, Regression(), semivalue[0], method, seed, 200), exact, errors=6.0)
@@ -82,7 +84,7 @@ def test_regression_is_estimated(method: str, game: SmallGame, semivalue: tuple,
 
 @both
 @given(game=small_games(max_n=6), measure=measures(), seed=st.integers(0, 2**64))
-@settings(max_examples=30, derandomize=True)
+@examples(30, derandomize=True)
 def test_any_measure_is_estimated(method: str, game: SmallGame, measure: tuple, seed: int) -> None:
     spoken, law = measure
     exact = enumerate_exactly(game, "hard", law)
@@ -112,6 +114,16 @@ MEASURES = {
 }
 
 
+@cache
+def play(utility: str, weighted: bool, semivalue: str) -> tuple[SmallGame, np.ndarray]:
+    """Return a game and its exact values."""
+    name, options = CASES[utility]
+    game = SmallGame(LABELS, VOTES if weighted else [1] * 8, 0, [0, 1, 2, 3], k=3)
+    if name == "regression":
+        game = SmallGame([y / 2 for y in LABELS], game.votes, 0.75, [], k=3)
+    return game, enumerate_exactly(game, name, MEASURES[semivalue][1], options)
+
+
 @both
 @pytest.mark.parametrize("semivalue", MEASURES)
 @pytest.mark.parametrize(
@@ -119,16 +131,12 @@ MEASURES = {
     [(utility, weighted) for utility in CASES for weighted in (False, True) if (utility, weighted) != ("soft-k", True)],
 )
 def test_the_mean_over_many_seeds_is_the_value(utility: str, semivalue: str, weighted: bool, method: str) -> None:
-    name, options = CASES[utility]
-    measure, law = MEASURES[semivalue]
-    game = SmallGame(LABELS, VOTES if weighted else [1] * 8, 0, [0, 1, 2, 3], k=3)
-    if name == "regression":
-        game = SmallGame([y / 2 for y in LABELS], game.votes, 0.75, [], k=3)
-    exact = enumerate_exactly(game, name, law, options)
-    runs = [sample(game, build_game(name, options), measure, method, seed, 400) for seed in range(25)]
+    game, exact = play(utility, weighted, semivalue)
+    rules, measure = build_game(*CASES[utility]), MEASURES[semivalue][0]
+    runs = [sample(game, rules, measure, method, seed, 800) for seed in range(12)]
     mean = np.mean([run.values for run in runs], axis=0)
     error = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0) / len(runs))
-    # Twenty-five times 400 samples; the errors that single runs state must fit how far the runs scatter.
+    # Twelve times 800 samples; the errors that single runs state must fit how far the runs scatter.
     assert (np.abs(mean - exact) <= 5 * error + 1e-12).all()
     scatter = np.std([run.values for run in runs], axis=0, ddof=1)
     assert (scatter <= 2.0 * error * np.sqrt(len(runs)) + 1e-12).all()
@@ -185,12 +193,12 @@ def test_a_point_that_was_never_seen_to_matter_keeps_an_error() -> None:
     assert sampled.standard_error[-1] == pytest.approx(1 / 100)
 
 
-def test_points_in_no_list_have_the_error_bound_alone() -> None:
+def test_points_in_no_list_have_the_bound_alone() -> None:
     sampled = value_from_neighbors([[2, 0]], [0, 1, 0, 1], [0], k=1, method="coalitions", random_state=0)
     assert sampled.standard_error is not None
     np.testing.assert_array_equal(sampled.standard_error == 0.0, [False, True, False, True])
     exact = value_from_neighbors([[2, 0]], [0, 1, 0, 1], [0], k=1)
-    assert sampled.error_bound == exact.error_bound > 0.1
+    assert sampled.bias_bound == exact.error_bound > 0.1
 
 
 def test_leave_one_out_has_one_coalition_and_no_error() -> None:
@@ -246,7 +254,7 @@ def test_lists_of_different_lengths(method: str) -> None:
     how: dict[str, Any] = {"k": 2, "utility": Hard(third_class="absent"), "tol": 1e-2}
     exact = value(X, y, X[:12], y[:12], **how)
     first = value(X, y, X[:12], y[:12], method=method, random_state=0, n_jobs=1, block_size=1, **how)
-    assert first.error_bound == exact.error_bound
+    assert first.bias_bound == exact.error_bound
     assert_near(first, exact.values)
     assert value(X, y, X[:12], y[:12], method=method, random_state=0, block_size=5, **how).equals(first)
 
@@ -316,13 +324,14 @@ def test_truncation_costs_the_same_as_for_exact_values() -> None:
         whole = value(X, y, X[:5], y[:5], k=3, semivalue=semivalue, tol=0)
         for method in SAMPLERS:
             sampled = value(X, y, X[:5], y[:5], method=method, n_samples=3000, random_state=0, **how)
-            assert sampled.error_bound == exact.error_bound
+            assert sampled.error_bound is sampled.bound_given_neighbors is None
+            assert sampled.bias_bound == exact.error_bound
             assert sampled.settings["depth"] == exact.settings["depth"] < 300
             assert_near(sampled, exact.values)
-            assert sampled.error_bound is not None
+            assert sampled.bias_bound is not None
             assert sampled.standard_error is not None
             away = np.abs(sampled.values - whole.values)
-            assert (away <= sampled.error_bound + 5 * sampled.standard_error).all()
+            assert (away <= sampled.bias_bound + 5 * sampled.standard_error).all()
 
 
 def test_long_lists_need_no_truncation() -> None:

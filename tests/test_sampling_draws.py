@@ -10,6 +10,9 @@ import pytest
 from scipy import stats
 
 from pivotal import Banzhaf, BetaShapley, LeaveOneOut, Measure, Shapley
+from pivotal.core.semivalues import Semivalue
+from pivotal.engine.sampling.laws import law_of, place_weights
+from pivotal.engine.sampling.plan import Plan, as_plan, batch_sizes, seed_words
 from pivotal.kernels.sampling_draws import (
     draw_members,
     log_absence,
@@ -20,9 +23,6 @@ from pivotal.kernels.sampling_draws import (
     start_stream,
     uniform,
 )
-from pivotal.sampling.laws import law_of, place_weights
-from pivotal.sampling.plan import Plan, as_plan, batch_sizes, seed_words
-from pivotal.semivalues import Semivalue
 
 
 def stream_of(seed: int = 0, query: int = 0, game: int = 0, batch: int = 0) -> np.ndarray:

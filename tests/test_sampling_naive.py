@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pivotal import value_from_neighbors
-from pivotal.paper import naive_sampling
-from pivotal.paper.enumeration import brute_force
+from pivotal.research.paper import naive_sampling
+from pivotal.research.paper.paper_enumeration import brute_force
 
 VOTES = [3, -2, 0, 1, -1, 2]
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import pickle
-from collections.abc import Sequence
+import pprint
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 import pivotal
-from pivotal.scaleout import LazyValues
-from pivotal.scaleout.graph import build
+from effort import examples
+from pivotal.valuation.dask import LazyValues
+from pivotal.valuation.dask.graph import build
 
 GAMES: list[dict[str, Any]] = [
     {},
@@ -49,13 +55,15 @@ def cut(X: Any, lengths: Sequence[int]) -> Any:
     return da.from_array(X, chunks=(tuple(lengths), *((length,) for length in X.shape[1:])))
 
 
-def agree(lazy: pivotal.Values, local: pivotal.Values) -> None:
+def agree(lazy: Any, local: pivotal.Values) -> None:
     assert isinstance(lazy, LazyValues)
-    assert np.array_equal(lazy.values, local.values)
+    found = lazy.compute()
+    assert isinstance(found, pivotal.Values)
+    assert np.array_equal(found.values, local.values)
     for name in ("n_queries", "full_utility", "empty_utility", "error_bound", "vote_resolution"):
-        assert getattr(lazy, name) == getattr(local, name), name
-    assert np.array_equal(lazy.ids, local.ids)
-    told = dict(lazy.settings)
+        assert getattr(found, name) == getattr(local, name), name
+    assert np.array_equal(found.ids, local.ids)
+    told = dict(found.settings)
     assert told.pop("n_shards") >= 1
     assert told == dict(local.settings)
 
@@ -67,7 +75,7 @@ def cuts(n: int) -> st.SearchStrategy[list[int]]:
     return st.sets(st.integers(1, n - 1)).map(lambda at: np.diff([0, *sorted(at), n]).tolist())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_any_cut_gives_the_values_in_memory(data: st.DataObject) -> None:
     game = data.draw(st.sampled_from(GAMES))
@@ -79,7 +87,7 @@ def test_any_cut_gives_the_values_in_memory(data: st.DataObject) -> None:
     agree(lazy, pivotal.value(X, y, Q, t, **game))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_any_cut_gives_the_values_of_points_by_each_other(data: st.DataObject) -> None:
     game = data.draw(st.sampled_from(GAMES))
@@ -109,30 +117,77 @@ def test_nothing_is_computed_before_the_values_are_asked_for() -> None:
 
     chunks = cut(X, [10, 20]).map_blocks(look, meta=np.empty((0, 2)))
     lazy = pivotal.value(chunks, y, cut(Q, [5]), t)
-    assert isinstance(lazy, pivotal.Values)
     assert "not computed yet" in repr(lazy)
-    assert "not computed yet" in lazy._repr_html_()
     array = lazy.array
     assert (array.shape, array.chunks) == ((30,), ((10, 20),))
     assert read == []
-    assert np.array_equal(lazy.values, pivotal.value(X, y, Q, t).values)
+    values = lazy.compute()
+    assert np.array_equal(values.values, pivotal.value(X, y, Q, t).values)
     assert sorted(set(read)) == [10, 20]
     n_read = len(read)
-    assert lazy.rank().shape == (30,)  # kept, not computed again
+    assert lazy.compute() is values  # kept, not computed again
+    assert np.asarray(lazy) is not None
     assert len(read) == n_read
-    assert repr(lazy).startswith("Values(n_train=30")
+    assert repr(lazy).endswith("; computed)")
 
 
-def test_it_is_a_result_like_any_other() -> None:
+def explode(_: Any) -> Any:
+    """A task that must not run."""
+    raise RuntimeError("computed")
+
+
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "repr": repr,
+    "str": str,
+    "format": lambda lazy: f"{lazy}",
+    "html": lambda lazy: getattr(lazy, "_repr_html_", None),
+    "dir": lambda lazy: [getattr(lazy, name, None) for name in dir(lazy)],
+    "hasattr": lambda lazy: [hasattr(lazy, name) for name in (*dir(pivotal.Values), "shape", "dtype", "__len__")],
+    "inspect": lambda lazy: inspect.getmembers_static(lazy),
+    "members": lambda lazy: inspect.getmembers(lazy),
+    "vars": vars,
+    "isinstance": lambda lazy: isinstance(lazy, pivotal.Values | np.ndarray | Sequence),
+    "is it a collection": dask.is_dask_collection,
+    "token": dask.base.tokenize,
+    "equal": lambda lazy: (lazy == lazy, lazy == 1, lazy == np.zeros(3), np.zeros(3) == lazy, lazy != lazy),
+    "in": lambda lazy: lazy in [1, lazy],
+    "hash": hash,
+    "bool": bool,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda lazy: pickle.loads(pickle.dumps(lazy)),
+    "cloudpickle": lambda lazy: cloudpickle.loads(cloudpickle.dumps(lazy)),
+    "pprint": pprint.pformat,
+    "size": sys.getsizeof,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_looking_computes_nothing(look: str) -> None:
+    (X, y), (Q, t) = points(30), points(5, 1)
+    lazy = pivotal.value(cut(X, [10, 20]).map_blocks(explode, meta=np.empty((0, 2))), y, cut(Q, [5]), t)
+    LOOKS[look](lazy)
+    with pytest.raises(RuntimeError, match="computed"):  # the task would have told
+        lazy.compute()
+    with pytest.raises(RuntimeError, match="computed"):
+        np.asarray(lazy)
+
+
+def test_what_stands_for_values_says_how_to_get_them() -> None:
     (X, y), (Q, t) = points(30), points(5, 1)
     local = pivotal.value(X, y, Q, t)
     lazy = pivotal.value(cut(X, [10, 20]), y, Q, t)
-    assert len(lazy) == 30
+    assert not isinstance(lazy, pivotal.Values)
+    with pytest.raises(AttributeError, match=r"no attribute 'order'; compute the values first: \.compute\(\)\.order"):
+        lazy.order()
+    with pytest.raises(TypeError, match=r"values must be a pivotal\.Values; got LazyValues. Compute them first"):
+        pivotal.write_report(lazy, "report.html")
+    with pytest.raises(TypeError):
+        len(lazy)
+    for other in (copy.copy(lazy), copy.deepcopy(lazy), pickle.loads(pickle.dumps(lazy))):
+        assert np.array_equal(other.compute().values, local.values)
     assert np.array_equal(np.asarray(lazy), local.values)
-    assert lazy.top(3).equals(local.top(3))
-    assert np.array_equal(lazy.normalized().values, local.normalized().values)
-    assert np.array_equal(pickle.loads(pickle.dumps(lazy)).values, local.values)
-    assert "Values" in lazy._repr_html_()
+    assert np.asarray(lazy, dtype=np.float32).dtype == np.float32
 
 
 def test_it_is_a_collection_of_dasks() -> None:
@@ -145,7 +200,7 @@ def test_it_is_a_collection_of_dasks() -> None:
     assert best == local.values.max()
     kept = lazy.persist()
     assert np.array_equal(kept.array.compute(), local.values)
-    assert np.array_equal(kept.values, local.values)
+    assert np.array_equal(kept.compute().values, local.values)
     assert dask.base.tokenize(lazy) == dask.base.tokenize(pivotal.value(cut(X, [10, 20]), y, Q, t))
     assert dask.base.tokenize(lazy) != dask.base.tokenize(pivotal.value(cut(X, [10, 20]), y, Q, t, k=3))
 
@@ -203,11 +258,11 @@ def test_partitions_without_rows() -> None:
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(label=y, keep=np.arange(40) < 25), npartitions=5)
     kept = frame[frame["keep"]]
     lazy = pivotal.value(kept[["a", "b"]], kept["label"], Q, t)
-    assert np.array_equal(lazy.values, pivotal.value(X[:25], y[:25], Q, t).values)
+    assert np.array_equal(lazy.compute().values, pivotal.value(X[:25], y[:25], Q, t).values)
     by_each_other = pivotal.value(kept[["a", "b"]], kept["label"], utility="regression")
-    assert np.array_equal(by_each_other.values, pivotal.value(X[:25], y[:25], utility="regression").values)
+    assert np.array_equal(by_each_other.compute().values, pivotal.value(X[:25], y[:25], utility="regression").values)
     asked = pivotal.value(X, y, kept[["a", "b"]], kept["label"])
-    assert np.array_equal(asked.values, pivotal.value(X, y, X[:25], y[:25]).values)
+    assert np.array_equal(asked.compute().values, pivotal.value(X, y, X[:25], y[:25]).values)
 
 
 def test_from_parquet(tmp_path: Any) -> None:
@@ -252,7 +307,7 @@ def test_mapped_files(tmp_path: Any) -> None:
     (X, y), (Q, t) = points(60), points(10, 1)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert np.array_equal(pivotal.value(mapped, y, cut(Q, [10]), t).values, pivotal.value(X, y, Q, t).values)
+    assert np.array_equal(pivotal.value(mapped, y, cut(Q, [10]), t).compute().values, pivotal.value(X, y, Q, t).values)
 
 
 def test_labels_that_training_does_not_have() -> None:
@@ -284,7 +339,7 @@ def test_names_of_points() -> None:
     agree(pivotal.value(cut(X, [12, 8]), y, Q, t, ids=cut(ids, [20])), pivotal.value(X, y, Q, t, ids=ids))
     stored = dd.from_pandas(frame.assign(label=y), npartitions=2, sort=False)
     lazy = pivotal.value(stored[["a", "b"]], stored["label"], Q, t)
-    assert lazy.ids.tolist() == ids.tolist()
+    assert lazy.compute().ids.tolist() == ids.tolist()
 
 
 def test_indexes_of_each_shard() -> None:
@@ -295,7 +350,13 @@ def test_indexes_of_each_shard() -> None:
     local = pivotal.value(X, y, Q, t)
     for neighbors in ("brute", "kd_tree", "faiss-flat"):
         lazy = pivotal.value(cut(X, [100, 200]), y, Q, t, neighbors=neighbors)
-        assert np.allclose(lazy.values, local.values, rtol=0, atol=1e-12)
+        assert np.allclose(lazy.compute().values, local.values, rtol=0, atol=1e-12)
+        assert lazy.compute().neighbors_exact is True
+    for approximate in ("faiss-ivf", pivotal.neighbors.FaissHNSW()):
+        found = pivotal.value(cut(X, [100, 200]), y, Q, t, neighbors=approximate).compute()
+        assert (found.neighbors_exact, found.recall, found.error_bound) == (False, None, None)
+        assert found.bound_given_neighbors == local.error_bound
+        assert "recall=unknown" in repr(found)
 
 
 def test_lists_that_prove_too_short_are_made_longer() -> None:
@@ -304,8 +365,8 @@ def test_lists_that_prove_too_short_are_made_longer() -> None:
     game = {"utility": pivotal.Hard(third_class="absent"), "k": 1}
     local = pivotal.value(X, y, X[:3], y[:3], **game)
     lazy = pivotal.value(cut(X, [150, 455]), y, X[:3], y[:3], **game)
-    assert lazy.settings["depth"] > 305
-    assert np.array_equal(lazy.values, local.values)
+    assert lazy.compute().settings["depth"] > 305
+    assert np.array_equal(lazy.compute().values, local.values)
     with pytest.raises(ValueError, match="lists must be longer"):
         pivotal.value(cut(X, [150, 455]), y, X[:3], y[:3], **game).array.compute()
 

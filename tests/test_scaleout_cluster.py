@@ -18,6 +18,8 @@ from distributed import Client, Event, LocalCluster
 
 import pivotal
 
+pytestmark = pytest.mark.cluster
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
@@ -43,7 +45,7 @@ def test_the_active_client_computes(client: Client) -> None:
         lazy = pivotal.value(
             da.from_array(X, chunks=(300, -1)), Y, da.from_array(Q, chunks=(20, -1)), T, weights="distance"
         )
-        assert np.array_equal(lazy.values, local.values)
+        assert np.array_equal(lazy.compute().values, local.values)
     future = client.compute(pivotal.value(da.from_array(X, chunks=(700, -1)), Y, Q, T, weights="distance"))
     assert np.array_equal(future.result().values, local.values)
 
@@ -51,7 +53,7 @@ def test_the_active_client_computes(client: Client) -> None:
 @pytest.mark.usefixtures("client")
 def test_progress_on_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     lazy = pivotal.value(da.from_array(X, chunks=(700, -1)), Y, Q, T, progress=True)
-    assert np.array_equal(lazy.values, pivotal.value(X, Y, Q, T).values)
+    assert np.array_equal(lazy.compute().values, pivotal.value(X, Y, Q, T).values)
     shown = capsys.readouterr()
     assert "Completed" in shown.err
     assert shown.out == ""
@@ -116,7 +118,7 @@ PROGRAM = """
             queries = da.from_array(Q, chunks=(10, -1))
             queries = da.map_blocks(stop_here, queries, meta=np.empty((0, 4)), token="queries")
             values = pivotal.value(da.from_array(X, chunks=(300, -1)), y, queries, t, checkpoint=sys.argv[1])
-            np.save(sys.argv[3], values.values)
+            np.save(sys.argv[3], values.compute().values)
 
     if __name__ == "__main__":
         main()

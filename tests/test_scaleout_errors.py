@@ -38,9 +38,9 @@ def _one_thread() -> Any:
         ({"neighbors": "nearby"}, "neighbors must be one of auto, brute"),
         ({"metric": "precomputed"}, 'metric="precomputed" needs its distances in memory'),
         ({"metric": "mahalanobis"}, 'metric="mahalanobis" is estimated from all training points'),
-        ({"k": 0}, "k must be a whole number of at least 1"),
+        ({"k": 0}, "k must be an integer of at least 1"),
         ({"tol": -1.0}, "tol must be a finite number"),
-        ({"block_size": 0}, "block_size must be a whole number of at least 1"),
+        ({"block_size": 0}, "block_size must be an integer of at least 1"),
         ({"utility": "plurality", "weights": "distance"}, 'utility="plurality" takes one vote each'),
         ({"query_weights": np.ones(3)}, "query_weights must have one number per query"),
         ({"classes": [0]}, "classes must name every label that occurs"),
@@ -129,7 +129,9 @@ def test_exact_lists_that_no_worker_should_hold_name_a_tolerance_that_fits() -> 
     with pytest.raises(ValueError, match=r"look at 4000 points for every query.*Pass tol=0\.01, of which") as caught:
         lazy.compute()
     assert "raise max_memory" in str(caught.value)
-    shorter = pivotal.value(da.from_array(many, chunks=(1_000, 1)), labels, many[:3], labels[:3], tol=0.01, **settings)
+    shorter = pivotal.value(
+        da.from_array(many, chunks=(1_000, 1)), labels, many[:3], labels[:3], tol=0.01, **settings
+    ).compute()
     exact = pivotal.value(many, labels, many[:3], labels[:3], semivalue="shapley", k=1)
     assert 0.0 < shorter.error_bound <= 0.011
     assert np.abs(shorter.values - exact.values).max() <= shorter.error_bound

@@ -7,14 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference
+from effort import examples
 from pivotal import paper
-from pivotal.games import Game, Hard, Plurality, Regression, Soft
-from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
-from pivotal.solvers import Block, make_solver
+from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
+from pivotal.engine.solvers import Block, make_solver
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 
@@ -42,7 +43,7 @@ def exactly(values: list[Fraction]) -> np.ndarray:
 
 @pytest.mark.kernels
 @given(small_games(weighted=False), utilities(), semivalues())
-@settings(max_examples=300)
+@examples(300)
 def test_one_vote_each_equals_enumeration(game: SmallGame, utility: tuple, semivalue: tuple) -> None:
     name, options = utility
     exact = reference.semivalues(game.labels, game.target, game.k, name, semivalue[1], classes=game.classes, **options)
@@ -54,7 +55,7 @@ def test_one_vote_each_equals_enumeration(game: SmallGame, utility: tuple, semiv
 
 @pytest.mark.kernels
 @given(small_games(max_n=7, weighted=True), utilities(), semivalues())
-@settings(max_examples=200)
+@examples(200)
 def test_votes_equal_enumeration(game: SmallGame, utility: tuple, semivalue: tuple) -> None:
     name, options = utility
     if name in ("plurality", "soft-k"):
@@ -76,7 +77,7 @@ def test_votes_equal_enumeration(game: SmallGame, utility: tuple, semivalue: tup
 
 @pytest.mark.kernels
 @given(small_regressions(max_n=8), semivalues(), st.booleans())
-@settings(max_examples=200)
+@examples(200)
 def test_regression_equals_enumeration(game: SmallGame, semivalue: tuple, weighted: bool) -> None:
     votes = game.votes if weighted else None
     exact = reference.semivalues(game.labels, game.target, game.k, "regression", semivalue[1], votes=votes)
@@ -86,7 +87,7 @@ def test_regression_equals_enumeration(game: SmallGame, semivalue: tuple, weight
 
 @pytest.mark.kernels
 @given(small_games(max_n=7), measures())
-@settings(max_examples=60)
+@examples(60)
 def test_any_measure_equals_enumeration(game: SmallGame, measure: tuple) -> None:
     spoken, law = measure
     exact = reference.semivalues(game.labels, game.target, game.k, "hard", law, votes=game.votes, classes=game.classes)
@@ -141,7 +142,7 @@ def test_axioms(game: SmallGame, utility: tuple, semivalue: Semivalue) -> None:
 
 
 @given(small_games(max_n=12, weighted=True, max_vote=5), st.sampled_from([Shapley(), Banzhaf(0.3)]))
-@settings(max_examples=50)
+@examples(50)
 def test_weighted_efficiency_and_null_players(game: SmallGame, semivalue: Semivalue) -> None:
     n_classes = len(game.classes)
     k = max(game.k, game.n)  # nobody is pushed out: a point without a vote is a null player
@@ -186,7 +187,7 @@ def test_regression_tables_with_unit_votes_equal_closed_forms() -> None:
 
 
 def exact_two_class(right: list[bool], k: int, law: tuple) -> list[Fraction]:
-    """The push-out identity in whole numbers, for two classes and one vote each."""
+    """The push-out identity in integers, for two classes and one vote each."""
     n = len(right)
     plus = sum(right)
 
@@ -292,7 +293,7 @@ def test_plurality_does_not_overflow(k: int) -> None:
 
 @example(threshold="lose")
 @given(st.sampled_from(["lose", "win"]))
-@settings(max_examples=2)
+@examples(2)
 def test_classes_without_members_count(threshold: str) -> None:
     labels = [0, 1, 0, 2, 0]
     law = ("shapley",)

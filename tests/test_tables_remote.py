@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import io
 import json
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -157,17 +157,32 @@ def test_errors_of_file_systems_are_sentences():
         read("locked://t.csv")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("s3fs") is not None, reason="s3fs is installed")
-def test_a_package_that_is_missing_is_named():
-    with pytest.raises(ImportError, match=r"^reading s3://b/\*\.csv needs s3fs; install it with: pip install s3fs$"):
-        read_many(["s3://b/*.csv"])
+def test_packages_that_are_missing_are_named():
+    program = """
+import sys
+for name in ("s3fs", "gcsfs", "aiohttp"):
+    sys.modules[name] = None
+from pivotal.tables import read_many
+for url in sys.argv[1:]:
+    try:
+        read_many([url])
+    except ImportError as error:
+        print(error)
+"""
+    urls = ["s3://b/*.csv", "gs://b/t.csv", "https://h/t.csv"]
+    answer = subprocess.run([sys.executable, "-c", program, *urls], capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines() == [
+        "cannot read s3://b/*.csv: that needs s3fs; install it with: pip install 'pivotal[s3]'",
+        "cannot read gs://b/t.csv: that needs gcsfs; install it with: pip install gcsfs",
+        "cannot read https://h/t.csv: that needs aiohttp and requests; install it with: pip install aiohttp requests",
+    ]
 
 
 def test_without_fsspec(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(
-        ImportError, match=r"^reading memory://t\.csv needs fsspec; install it with: pip install fsspec"
+        ImportError, match=r"^cannot read memory://t\.csv: that needs fsspec; install it with: pip install fsspec"
     ):
         read_many(["memory://t.csv"])
     (tmp_path / "t.csv").write_text("a\n1\n", encoding="utf-8")
@@ -197,7 +212,29 @@ def test_the_command_line_reads_urls_and_writes_files(memory, tmp_path, capsys):
     assert capsys.readouterr().err.startswith("memory:///parts/t.csv: 20 rows\n")
     assert main(["value", "memory://no.csv", "--label", "y"]) == 2
     assert capsys.readouterr().err == "pivotal: cannot read memory://no.csv: there is no such file.\n"
-    assert main(["value", "memory://parts/t.csv", "--label", "y", "-o", "memory://v.csv"]) == 2
-    assert capsys.readouterr().err == (
-        "pivotal: outputs are written to files on this machine; got memory://v.csv. Write one here, and copy it.\n"
-    )
+    assert main(["value", "memory://parts/t.csv", "--label", "y", "-k", "3", "-o", "memory://out/v.csv"]) == 0
+    assert memory.cat("/out/v.csv") == (tmp_path / "near.csv").read_bytes()
+    capsys.readouterr()
+
+
+def test_outputs_elsewhere(memory, tmp_path, capsys):
+    memory.pipe("/parts/t.csv", b"a,y\n" + b"".join(b"%d,%d\n" % (i * i, i % 2) for i in range(20)))
+    memory.pipe("/d.html/t.csv", b"a\n")
+    command = ["value", "memory://parts/t.csv", "--label", "y", "--quiet"]
+    assert main([*command, "-o", "memory://out/v.csv.gz", "--report", f"file://{tmp_path}/r.html"]) == 0
+    assert gzip.decompress(memory.cat("/out/v.csv.gz")).startswith(b"id,value,rank,error_bound\n")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    for arguments, message in (
+        (["-o", "memory://parts/t.csv"], "memory://parts/t.csv is read from and must not be written over"),
+        (["-o", "memory:///parts/t.csv"], "memory:///parts/t.csv is read from and must not be written over"),
+        (["-o", "memory://parts/v.txt"], "memory://parts/v.txt must end in one of .csv"),
+        (["-o", "memory://parts/"], "cannot write to memory://parts/: it is a directory; give a file name"),
+        (["--report", "memory://d.html"], "cannot write to memory://d.html: it is a directory; give a file name"),
+        (["-o", "https://host/v.csv"], "cannot write https://host/v.csv: nothing can be written there; use a store"),
+        (["-o", "simplecache::memory://v.csv"], "cannot write simplecache::memory://v.csv: nothing can be written"),
+        (["-o", "nowhere://v.csv"], "cannot write nowhere://v.csv: no file system is known by the name 'nowhere'"),
+    ):
+        assert main([*command, *arguments]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"pivotal: {message}")
+        assert said.count("\n") == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -19,11 +19,12 @@ from sklearn.neighbors import NearestNeighbors
 
 import pivotal
 import reference
-from pivotal.games import Threshold, as_game
+from effort import examples
+from pivotal.core.games import Threshold, as_game
+from pivotal.core.semivalues import Semivalue, as_semivalue
+from pivotal.engine.radius import RadiusEngine
 from pivotal.neighbors import Balls, as_balls, as_index
 from pivotal.neighbors._balls import find_balls
-from pivotal.radius import RadiusEngine
-from pivotal.semivalues import Semivalue, as_semivalue
 from strategies import SmallGame, measures, semivalues, small_games
 
 EMPTY = st.sampled_from([None, Fraction(0), Fraction(1), Fraction(-3, 2)])
@@ -52,7 +53,7 @@ def enumerated(game: SmallGame, semivalue: tuple[Any, ...], empty: Fraction | No
 
 @pytest.mark.kernels
 @given(game=small_games(8, weighted=False), semivalue=semivalues(), empty=EMPTY)
-@settings(max_examples=60)
+@examples(60)
 def test_values_equal_enumeration(game: SmallGame, semivalue: tuple[str, Any], empty: Fraction | None) -> None:
     values = values_of(game, semivalue[0], empty)
     assert_allclose(values.values, enumerated(game, semivalue[1], empty), rtol=0, atol=values.error_bound)
@@ -62,7 +63,7 @@ def test_values_equal_enumeration(game: SmallGame, semivalue: tuple[str, Any], e
 
 
 @given(game=small_games(7, weighted=False), measure=measures())
-@settings(max_examples=30)
+@examples(30)
 def test_values_equal_enumeration_for_any_measure(game: SmallGame, measure: tuple[Any, Any]) -> None:
     values = values_of(game, pivotal.Measure(*measure[0]))
     assert_allclose(values.values, enumerated(game, measure[1], None), rtol=0, atol=values.error_bound)
@@ -70,7 +71,7 @@ def test_values_equal_enumeration_for_any_measure(game: SmallGame, measure: tupl
 
 @st.composite
 def lines(draw: st.DrawFn) -> tuple[list[int], list[int], list[int], list[int], int]:
-    """Points and queries at whole numbers, so that many are at the same place or at the radius exactly."""
+    """Points and queries at integers, so that many are at the same place or at the radius exactly."""
     places, labels = st.integers(-4, 4), st.integers(0, 2)
     n, n_queries = draw(st.integers(1, 6)), draw(st.integers(1, 3))
     train = draw(st.lists(places, min_size=n, max_size=n)), draw(st.lists(labels, min_size=n, max_size=n))
@@ -82,7 +83,7 @@ def lines(draw: st.DrawFn) -> tuple[list[int], list[int], list[int], list[int], 
 
 
 @given(line=lines(), semivalue=semivalues())
-@settings(max_examples=60)
+@examples(60)
 def test_points_outside_are_worth_nothing_and_those_at_the_radius_vote(
     line: tuple[list[int], list[int], list[int], list[int], int], semivalue: tuple[str, Any]
 ) -> None:
@@ -128,7 +129,7 @@ def binomial(one_in: int) -> Callable[[int], list[int]]:
     return lambda n: [comb(n, s) * (one_in - 1) ** (n - s) for s in range(n + 1)]
 
 
-# How likely it is that 0, 1, ..., n of n others joined, as whole numbers in proportion.
+# How likely it is that 0, 1, ..., n of n others joined, as integers in proportion.
 CHANCES: dict[str, Callable[[int], list[int]]] = {
     "shapley": lambda n: [1] * (n + 1),
     "banzhaf": binomial(2),
@@ -184,7 +185,7 @@ def test_verify_plays_the_ball(semivalue: str) -> None:
     radius=st.integers(0, 30),
     at_once=st.integers(1, 70),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_balls_hold_everyone_within_the_radius(
     seed: int, n_train: int, n_queries: int, radius: int, at_once: int
 ) -> None:
@@ -396,7 +397,7 @@ LISTS: list[tuple[Any, dict[str, Any], str]] = [
     ([[0, 3]], {}, r"indices must lie between 0 and 2, the last training point; got 3"),
     ([[-1]], {}, r"indices must lie between 0 and 2, the last training point; got -1"),
     ([[1, 0, 1]], {}, r"indices must name each training point at most once per query; query 0 does not"),
-    ([[0.5]], {}, r"indices must be whole numbers; got dtype float64"),
+    ([[0.5]], {}, r"indices must be integers; got dtype float64"),
     ([3], {}, r"indices must be a list of training points for each query; got an entry 3"),
     (sparse.csr_array((1, 2)), {}, r"shape \(1, 3\); got \(1, 2\)"),
     ([[0]], {"votes": [[2]]}, r"threshold\(1.0\) takes one vote each from everyone within the radius"),

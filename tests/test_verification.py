@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
 import reference
-from pivotal.semivalues import BetaShapley, Measure
-from pivotal.verification import Verification, verify
+from effort import examples
+from pivotal.core.semivalues import BetaShapley, Measure
+from pivotal.core.verify import Verification, verify
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 
@@ -49,7 +50,7 @@ def test_equals_the_reference_in_regressions(game: SmallGame, semivalue: tuple[s
     assert report.ok
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(game=small_games(max_n=5), measure=measures())
 def test_takes_semivalues_of_ones_own(
     game: SmallGame, measure: tuple[tuple[list[float], list[float]], tuple[Any, ...]]
@@ -171,7 +172,7 @@ def test_fifteen_points_take_seconds() -> None:
     [
         ({"labels": [1] * 21}, r"all coalitions of 1 to 20 points; got 21\. Keep the nearest points only\."),
         ({"labels": []}, r"all coalitions of 1 to 20 points; got 0\."),
-        ({"k": 0}, r"k must be a whole number of at least 1; got k=0"),
+        ({"k": 0}, r"k must be an integer of at least 1; got k=0"),
         ({"tol": -1.0}, r"tol must be a finite number of at least 0"),
         ({"classes": [1, 2]}, r"classes must contain every label; 0 is missing\. Add it to classes\."),
         ({"votes": [1]}, r"votes must have one entry per label, shape \(2,\); got shape \(1,\)"),

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import pivotal
 import reference
+from effort import examples
 from pivotal import conventions
-from pivotal.games import Hard
+from pivotal.core.games import Hard
 from strategies import SmallGame, semivalues, small_games
 
 K = 3
@@ -39,7 +40,7 @@ def values_of(game: SmallGame, utility: Hard, semivalue: str) -> pivotal.Values:
 
 @pytest.mark.kernels
 @given(game=small_games(7, weighted=True), tie=TIES, scale=SCALES, semivalue=semivalues())
-@settings(max_examples=60)
+@examples(60)
 def test_values_equal_enumeration(game: SmallGame, tie: Any, scale: Any, semivalue: tuple[str, Any]) -> None:
     options = {"tie": tie, "third_class": "absent", "scale": scale}
     values = values_of(game, Hard(**options), semivalue[0])
@@ -53,7 +54,7 @@ def test_values_equal_enumeration(game: SmallGame, tie: Any, scale: Any, semival
 
 
 @given(game=small_games(7, weighted=True, max_classes=4), tie=TIES)
-@settings(max_examples=30)
+@examples(30)
 def test_each_wrong_class_plays_on_its_own_list(game: SmallGame, tie: Any) -> None:
     utility = Hard(tie=tie, third_class="absent", scale="sum")
     total = np.zeros(game.n)

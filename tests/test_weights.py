@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,12 +10,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KNeighborsClassifier
 
-from pivotal.weights import (
+from pivotal.core.voting import as_votes, weigh
+from pivotal.core.weights import (
     RBF,
     Custom,
     Distance,
     Linear,
     Uniform,
+    Weights,
     as_weights,
     check_bits,
     resolution,
@@ -32,12 +37,19 @@ def test_uniform_weights_are_ones():
 
 
 def test_distance_weights_follow_the_rule_for_zeros():
-    expected = [[2.0, 1.0, 0.5, 0.25], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]
+    expected = [[1.0, 0.5, 0.25, 0.125], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]
     assert_array_equal(Distance()(DISTANCES, k=2), expected)
 
 
-def test_distances_whose_inverse_overflows_count_as_zero():
-    assert_array_equal(Distance()(np.array([[5e-324, 1e-310, 1.0]]), k=1), [[1.0, 1.0, 0.0]])
+@pytest.mark.parametrize("unit", [2.0**-1074, 2.0**-1022, 1.0, 2.0**1020])
+def test_distance_weights_have_their_ratios_at_any_scale(unit):
+    weights = Distance()(unit * np.array([[1.0, 2.0, 8.0], [3.0, 4.0, 5.0]]), k=1)
+    assert_array_equal(weights, [[1.0, 0.5, 0.125], [1.0, 0.75, 0.6]])
+
+
+def test_distance_weights_of_distances_worlds_apart():
+    assert_array_equal(Distance()(np.array([[5e-324, 1e-300, 1e300], [0.0, 5e-324, 1e300]]), 1)[1], [1.0, 0.0, 0.0])
+    assert_allclose(Distance()(np.array([[1e-300, 1e-299, 1e300]]), 1), [[1.0, 0.1, 0.0]], rtol=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -55,11 +67,54 @@ def test_distance_votes_predict_what_scikit_learn_predicts(seed):
 
 
 def test_rbf_is_the_gaussian():
-    assert_allclose(RBF(2.0)(DISTANCES, k=1), np.exp(-0.5 * (DISTANCES / 2.0) ** 2), rtol=1e-15)
+    plain = np.exp(-0.5 * (DISTANCES / 2.0) ** 2)
+    assert_allclose(RBF(2.0)(DISTANCES, k=1), plain / plain[:, :1], rtol=1e-15)
 
 
 def test_linear_falls_to_zero_at_the_bandwidth():
-    assert_allclose(Linear(2.0)(DISTANCES[:1], k=1), [[0.75, 0.5, 0.0, 0.0]], rtol=1e-15)
+    assert_allclose(Linear(2.0)(DISTANCES[:1], k=1), [[1.0, 2 / 3, 0.0, 0.0]], rtol=1e-15)
+    # The digits that 1 - d / h would lose.
+    near = 2.0 - 2.0**-50 * np.array([[4.0, 3.0, 1.0]])
+    assert_array_equal(Linear(2.0)(near, k=1), [[1.0, 0.75, 0.25]])
+
+
+@pytest.mark.parametrize("unit", [2.0**-1074, 2.0**-1000, 1.0, 2.0**1020])
+def test_kernels_are_the_same_in_any_unit(unit):
+    row = np.array([[1.0, 2.0, 4.0, 6.0, 9.0]])
+    for k in (1, 2):
+        for kind in (RBF, Linear):
+            assert_array_equal(kind()(unit * row, k), kind()(row, k))
+            assert_array_equal(kind(8.0 * unit)(unit * row, k), kind(8.0)(row, k))
+
+
+def ratio(kernel: RBF | Linear, nearest: float, distance: float) -> Fraction:
+    """Weight over that of the nearest neighbour, to sixty digits."""
+    with localcontext() as context:
+        context.prec, context.Emin = 60, -(10**12)
+        nearest, distance, h = Decimal(nearest), Decimal(distance), Decimal(float(kernel.bandwidth))
+        if isinstance(kernel, RBF):
+            exponent = (nearest - distance) * (nearest + distance) / (2 * h * h)
+            return Fraction((max(exponent, Decimal(-2000))).exp())
+        return Fraction(max(h - distance, Decimal(0)) / (h - nearest))
+
+
+@given(
+    nearest=st.one_of(st.floats(0.0, 100.0), st.floats(0.0, 1e12)),
+    gaps=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6),
+    bandwidth=st.floats(1e-3, 1e3),
+    bits=st.integers(1, 16),
+)
+def test_votes_are_within_their_resolution_of_the_true_ratios_however_far_the_query(nearest, gaps, bandwidth, bits):
+    row = np.sort(nearest + np.array([[0.0, *gaps]]) * bandwidth * min(1.0, bandwidth / max(nearest, 1e-3)))
+    kernels = [RBF(bandwidth)]
+    if row[0, 0] < bandwidth:
+        kernels.append(Linear(bandwidth))
+    for kernel in kernels:
+        votes = as_votes(kernel, row, 1, bits)
+        assert votes[0, 0] == 2**bits - 1
+        for vote, distance in zip(votes[0], row[0], strict=True):
+            true = ratio(kernel, row[0, 0], distance)
+            assert abs(Fraction(int(vote), 2**bits - 1) - true) <= Fraction(resolution(bits)) + Fraction(1e-13)
 
 
 @pytest.mark.parametrize("weights", [RBF(), Linear()])
@@ -123,16 +178,100 @@ def test_names_objects_functions_and_none():
 
 
 def test_a_function_gets_the_distances():
-    assert_array_equal(as_weights(lambda d: 1 / (1 + d))(DISTANCES, k=1), 1 / (1 + DISTANCES))
-    assert_array_equal(as_weights(lambda d: d < 1)(DISTANCES[:1], k=1), (DISTANCES[:1] < 1).astype(float))
+    assert_array_equal(weigh(as_weights(lambda d: 1 / (1 + d)), DISTANCES, k=1), 1 / (1 + DISTANCES))
+    assert_array_equal(weigh(as_weights(lambda d: d < 1), DISTANCES[:1], k=1), (DISTANCES[:1] < 1).astype(float))
+
+
+def test_a_function_may_write_to_the_distances():
+    def in_place(distances):
+        distances += 1.0
+        return np.divide(1.0, distances, out=distances)
+
+    before = DISTANCES.copy()
+    assert_array_equal(weigh(Custom(in_place), before, k=1), 1 / (1 + DISTANCES))
+    assert_array_equal(before, DISTANCES)
 
 
 def test_a_function_may_not_grow_with_distance():
-    with pytest.raises(ValueError, match="weights that never grow with distance; got larger ones farther away"):
-        as_weights(lambda d: d**2)(DISTANCES, k=1)
+    with pytest.raises(
+        ValueError,
+        match=r"grows must return weights that never grow with distance; got 0.25 and then, at distance 1.0, 1.0 for "
+        r"query 7\. Give votes of your own to value_from_neighbors",
+    ):
+        weigh(as_weights(_named("grows", lambda d: d**2)), DISTANCES, 1, first=7)
     # Growth within rounding is none: the weights are made to fall.
     wavering = as_weights(lambda d: np.where(np.arange(d.shape[1]) % 2, 1.0 + 1e-15, 1.0) * np.ones(d.shape))
-    assert (np.diff(wavering(DISTANCES, k=1), axis=1) <= 0).all()
+    assert (np.diff(weigh(wavering, DISTANCES, k=1), axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda d: 1.0 - d / (2.0 * d.max(axis=1, keepdims=True)),
+        lambda d: np.exp(-d / d.mean(axis=1, keepdims=True)),
+        lambda d: 20.0 - d - d.shape[1],
+        lambda d: 1.0 - d / (1.0 + d.max()),
+    ],
+    ids=["last", "mean", "length", "other queries"],
+)
+def test_a_function_may_not_depend_on_the_rest_of_the_list(function):
+    rows = np.array([[1.0, 2.0, 4.0], [1.0, 2.0, 9.0]])
+    with pytest.raises(
+        ValueError, match=r"depend on neither the length of the list nor other queries; got .* for query 5, and .*\."
+    ):
+        weigh(as_weights(function), rows, 1, first=5)
+
+
+def test_a_function_may_depend_on_the_nearest_and_choose_its_unit():
+    rows = np.array([[1000.0, 1001.0, 1003.0], [1.0, 2.0, 9.0]])
+    relative = weigh(as_weights(lambda d: np.exp(d[:, :1] - d)), rows, 1)
+    assert_allclose(relative, np.exp([[0, -1, -3], [0, -1, -8]]))
+
+    def shares(d):
+        return (1 / d) / (1 / d).sum(axis=1, keepdims=True)
+
+    assert_array_equal(as_votes(as_weights(shares), rows, 1, 7), as_votes(Distance(), rows, 1, 7))
+
+
+@pytest.mark.parametrize(
+    ("weights", "nearest"),
+    [
+        (Linear(2.0), 2.0),
+        (Linear(2.0), 2.5),
+        (Custom(lambda d: np.exp(-(d**2))), 40.0),  # underflows
+        (Custom(lambda d: np.exp(-(d**2))), 27.0),  # to a number that has lost its digits
+        (Custom(lambda d: d < 1.0), 1.0),
+        (Custom(np.zeros_like), 0.0),
+    ],
+)
+def test_a_query_whose_nearest_has_no_weight_is_named(weights, nearest):
+    rows = np.array([[0.5, 0.6], [nearest, nearest + 1.0]])
+    if weights(rows, 1)[0, 0] == 0:
+        rows[0] = rows[1]
+    message = rf"must give the nearest neighbour of every query some weight; got .* at distance {nearest} for query "
+    with pytest.raises(ValueError, match=message + "1" if (rows[0] != rows[1]).any() else message + "0"):
+        weigh(weights, rows, 1)
+    with pytest.raises(ValueError, match=message + "9"):
+        weigh(weights, rows[1:], 1, first=np.array([9]))
+
+
+class Doubling(Weights):
+    """Weights of the user's that break the rules."""
+
+    def __call__(self, distances, k):
+        return 2.0**distances
+
+    def __str__(self):
+        return "doubling"
+
+
+def test_weights_objects_of_the_users_are_checked_as_functions_are():
+    with pytest.raises(ValueError, match="doubling must return weights that never grow with distance"):
+        weigh(Doubling(), DISTANCES, 1)
+
+
+def test_no_queries_have_no_weights():
+    assert weigh(RBF(1.0), np.empty((0, 3)), 1).shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "RBF", 3, RBF])
@@ -153,12 +292,14 @@ def test_functions_that_return_nonsense():
     with pytest.raises(
         ValueError, match=r"short must return weights of the shape of its distances, \(3, 4\); got \(3,\)"
     ):
-        as_weights(_named("short", lambda distances: distances[:, 0]))(DISTANCES, 1)
+        weigh(as_weights(_named("short", lambda distances: distances[:, 0])), DISTANCES, 1)
     with pytest.raises(TypeError, match=r"text must return numbers; got dtype <U4"):
-        as_weights(_named("text", lambda distances: np.full(distances.shape, "loud")))(DISTANCES, 1)
+        weigh(as_weights(_named("text", lambda distances: np.full(distances.shape, "loud"))), DISTANCES, 1)
     for odd in (-0.5, np.nan, np.inf):
-        with pytest.raises(ValueError, match=rf"odd must return finite weights of at least 0; got {odd}"):
-            as_weights(_named("odd", lambda distances, odd=odd: np.where(distances == 4.0, odd, 1.0)))(DISTANCES, 1)
+        weights = as_weights(_named("odd", lambda distances, odd=odd: np.where(distances == 3.0, odd, 1.0)))
+        message = rf"odd must return finite weights of at least 0; got {odd} at distance 3.0 for query 11\. Return 0"
+        with pytest.raises(ValueError, match=message):
+            weigh(weights, DISTANCES, 1, first=10)
 
 
 def _named(name, function):
@@ -203,9 +344,9 @@ def test_resolution():
 
 @pytest.mark.parametrize("bits", [0, 17, 7.0, True, "7", None])
 def test_bits_out_of_range(bits):
-    with pytest.raises(ValueError, match=r"bits must be a whole number from 1 to 16; got bits="):
+    with pytest.raises(ValueError, match=r"bits must be an integer from 1 to 16; got bits="):
         check_bits(bits)
-    with pytest.raises(ValueError, match=r"bits must be a whole number from 1 to 16; got bits="):
+    with pytest.raises(ValueError, match=r"bits must be an integer from 1 to 16; got bits="):
         to_votes(np.ones((1, 1)), bits)
-    with pytest.raises(ValueError, match=r"bits must be a whole number from 1 to 16; got bits="):
+    with pytest.raises(ValueError, match=r"bits must be an integer from 1 to 16; got bits="):
         resolution(bits)

@@ -1,6 +1,6 @@
 """Exact Banzhaf and Shapley values of training points for nearest-neighbour models.
 
-Names are imported when they are first used, so that ``import pivotal`` is quick.
+Names and modules are imported when they are first used, so that ``import pivotal`` is quick.
 """
 
 from __future__ import annotations
@@ -8,41 +8,70 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pivotal.core.lazy import submodules_of
+from pivotal.core.providers import provide
+
 if TYPE_CHECKING:
-    from pivotal import applications, datasets, interop, paper, scaleout
-    from pivotal._conventions import Convention, conventions
-    from pivotal._methods import Method, methods
-    from pivotal._version import __version__
+    from pivotal import analysis, baselines, embed, interop, neighbors, report
+    from pivotal.analysis import retrieval
+    from pivotal.analysis.label_errors import LabelErrors, find_label_errors
     from pivotal.baselines.retraining import value_by_retraining
-    from pivotal.cleaning import LabelErrors, find_label_errors
-    from pivotal.estimator import KNNValuation
-    from pivotal.games import Game, Hard, Plurality, Regression, Soft, Threshold
+    from pivotal.core.conventions import Convention, conventions
+    from pivotal.core.games import (
+        DCG,
+        NDCG,
+        BestOf,
+        Game,
+        Hard,
+        Hit,
+        Mixture,
+        Plurality,
+        Precision,
+        Recall,
+        ReciprocalRank,
+        Regression,
+        Soft,
+        Threshold,
+    )
+    from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
+    from pivotal.core.verify import Verification, verify
+    from pivotal.core.version import __version__
+    from pivotal.core.weights import RBF, Linear
     from pivotal.neighbors import NeighborIndex
-    from pivotal.owners import value_owners, value_owners_from_neighbors
-    from pivotal.report import write_report
-    from pivotal.results import Values
-    from pivotal.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
-    from pivotal.sweeps import BitsDiagnostic, Sweep, bits_diagnostic, sweep
-    from pivotal.valuation import value, value_from_neighbors
-    from pivotal.verification import Verification, verify
-    from pivotal.weights import RBF, Linear
+    from pivotal.report import plots, write_report
+    from pivotal.research import datasets, paper
+    from pivotal.results.values import Values
+    from pivotal.valuation.estimator import KNNValuation
+    from pivotal.valuation.methods import Method, methods
+    from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
+    from pivotal.valuation.retrieval.document_values import value_retrieval
+    from pivotal.valuation.sweep import BitsDiagnostic, Sweep, bits_diagnostic, sweep
+    from pivotal.valuation.value import value, value_from_neighbors
 
 __all__ = [
+    "DCG",
+    "NDCG",
     "RBF",
     "Banzhaf",
+    "BestOf",
     "BetaShapley",
     "BitsDiagnostic",
     "Convention",
     "Game",
     "Hard",
+    "Hit",
     "KNNValuation",
     "LabelErrors",
     "LeaveOneOut",
     "Linear",
     "Measure",
     "Method",
+    "Mixture",
     "NeighborIndex",
     "Plurality",
+    "Precision",
+    "Recall",
+    "ReciprocalRank",
     "Regression",
     "Semivalue",
     "Shapley",
@@ -52,53 +81,95 @@ __all__ = [
     "Values",
     "Verification",
     "__version__",
-    "applications",
+    "analysis",
+    "baselines",
     "bits_diagnostic",
     "conventions",
     "datasets",
+    "embed",
     "find_label_errors",
     "interop",
     "methods",
+    "neighbors",
     "paper",
-    "scaleout",
+    "plots",
+    "report",
+    "retrieval",
     "sweep",
     "value",
     "value_by_retraining",
     "value_from_neighbors",
     "value_owners",
     "value_owners_from_neighbors",
+    "value_retrieval",
     "verify",
     "write_report",
 ]
 
-_ROOMS = ("applications", "datasets", "interop", "paper", "scaleout")  # modules that are public as a whole
 _HOME = {
-    "_version": ["__version__"],
-    "_conventions": ["Convention", "conventions"],
+    "core.version": ["__version__"],
+    "core.conventions": ["Convention", "conventions"],
     "baselines.retraining": ["value_by_retraining"],
-    "cleaning": ["LabelErrors", "find_label_errors"],
-    "estimator": ["KNNValuation"],
-    "games": ["Game", "Hard", "Plurality", "Regression", "Soft", "Threshold"],
-    "_methods": ["Method", "methods"],
+    "analysis.label_errors": ["LabelErrors", "find_label_errors"],
+    "valuation.estimator": ["KNNValuation"],
+    "core.games": [
+        "DCG",
+        "NDCG",
+        "BestOf",
+        "Game",
+        "Hard",
+        "Hit",
+        "Mixture",
+        "Plurality",
+        "Precision",
+        "Recall",
+        "ReciprocalRank",
+        "Regression",
+        "Soft",
+        "Threshold",
+    ],
+    "valuation.methods": ["Method", "methods"],
     "neighbors": ["NeighborIndex"],
-    "owners": ["value_owners", "value_owners_from_neighbors"],
+    "valuation.owners": ["value_owners", "value_owners_from_neighbors"],
     "report": ["write_report"],
-    "results": ["Values"],
-    "semivalues": ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley"],
-    "sweeps": ["BitsDiagnostic", "Sweep", "bits_diagnostic", "sweep"],
-    "valuation": ["value", "value_from_neighbors"],
-    "verification": ["Verification", "verify"],
-    "weights": ["RBF", "Linear"],
+    "results.values": ["Values"],
+    "valuation.retrieval.document_values": ["value_retrieval"],
+    "core.semivalues": ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley"],
+    "valuation.sweep": ["BitsDiagnostic", "Sweep", "bits_diagnostic", "sweep"],
+    "valuation.value": ["value", "value_from_neighbors"],
+    "core.verify": ["Verification", "verify"],
+    "core.weights": ["RBF", "Linear"],
 }
+# Public modules that stand inside a room.
+_MODULES = {
+    "datasets": "research.datasets",
+    "paper": "research.paper",
+    "plots": "report.plots",
+    "retrieval": "analysis.retrieval",
+}
+_submodule = submodules_of("pivotal")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 
+def _load(module: str) -> Any:
+    return importlib.import_module(f"pivotal.{module}")
+
+
+# What rooms further up offer and rooms further down do.
+provide("baselines", lambda: _load("baselines"))
+provide("plots", lambda: _load("report.plots"))
+provide("report", lambda: _load("report"))
+provide("review", lambda: _load("review"))
+provide("retrieval page", lambda: _load("report.retrieval_page"))
+
+
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"pivotal.{name}")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'pivotal' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"pivotal.{_MODULE_OF[name]}"), name)
+    if name in _MODULE_OF:
+        found = getattr(_load(_MODULE_OF[name]), name)
+    elif name in _MODULES:
+        found = _load(_MODULES[name])
+    else:
+        return _submodule(name)
     globals()[name] = found  # found once is found for good
     return found
 

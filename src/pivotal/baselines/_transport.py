@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csgraph, csr_matrix
 from scipy.special import logsumexp
 
-from pivotal._types import AnyArray, FloatArray
+from pivotal.core.types import AnyArray, FloatArray
 
 __all__ = ["equal_masses", "extend", "solver", "target_potentials", "transport_cost"]
 
@@ -41,7 +41,7 @@ def solver() -> Any:
 def equal_masses(n_sources: int, n_targets: int) -> Masses:
     """Return masses of points that all count the same.
 
-    They are whole numbers, so that what does not flow is exactly zero.
+    They are integers, so that what does not flow is exactly zero.
     """
     common = math.gcd(n_sources, n_targets)
     return np.full(n_sources, n_targets // common, float), np.full(n_targets, n_sources // common, float)

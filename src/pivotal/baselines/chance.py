@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._random import as_generator
-from pivotal._threads import count_threads
-from pivotal._validation import check_features, check_same_length
-from pivotal._version import __version__
-from pivotal.estimator import ids_of
+from pivotal.core.random import as_generator
+from pivotal.core.threads import count_threads
+from pivotal.core.validation import check_features, check_same_length
+from pivotal.core.version import __version__
 from pivotal.neighbors import is_source, open_source
-from pivotal.results import Values
+from pivotal.results.values import Values
+from pivotal.valuation.estimator import ids_of
 
 __all__ = ["chance"]
 
@@ -60,7 +60,6 @@ def chance(
     return Values(
         as_generator(random_state).random(n_train),
         n_queries=n_queries,
-        error_bound=None,
         ids=ids_of(X_train, ids),
         settings={
             "method": "rand",

@@ -7,21 +7,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm.auto import tqdm
 
-from pivotal._conventions import Convention
-from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
-from pivotal._types import AnyArray
-from pivotal._validation import check_features, check_k, check_same_length
-from pivotal._version import __version__
-from pivotal.estimator import Metric, ids_of
-from pivotal.games import Game, as_game
-from pivotal.neighbors import as_index
-from pivotal.results import Values, as_ids
-from pivotal.semivalues import Semivalue, as_semivalue
-from pivotal.solvers import check_votes_allowed
-from pivotal.verification import verify
-from pivotal.weights import Weights, as_weights, check_bits, resolution, to_votes
+from pivotal.core.conventions import Convention
+from pivotal.core.games import Game, as_game, check_classes
+from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.metric_settings import record_metric
+from pivotal.core.progress import tqdm
+from pivotal.core.semivalues import Semivalue, as_semivalue
+from pivotal.core.types import AnyArray
+from pivotal.core.validation import check_features, check_k, check_same_length
+from pivotal.core.verify import verify
+from pivotal.core.version import __version__
+from pivotal.core.voting import as_votes
+from pivotal.core.weights import Weights, as_bits, as_weights, resolution
+from pivotal.engine.solvers import check_votes_allowed
+from pivotal.neighbors import NeighborAudit, as_index
+from pivotal.neighbors.metrics import Metric
+from pivotal.results.values import Values, as_ids
+from pivotal.valuation.estimator import ids_of
 
 __all__ = ["enumerate_coalitions"]
 
@@ -39,7 +42,7 @@ def enumerate_coalitions(
     utility: str | Game | Convention = "hard",
     semivalue: str | Semivalue = "banzhaf",
     weights: str | Weights | Callable[..., Any] | None = "uniform",
-    bits: int = 7,
+    bits: int | None = None,
     metric: Metric = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
@@ -67,8 +70,9 @@ def enumerate_coalitions(
     >>> enumerate_coalitions([[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0], k=1).values
     array([0.25, 0.25, 0.5 ])
     """
-    k, bits = check_k(k), check_bits(bits)
+    k = check_k(k)
     game, drawn, kernel = as_game(utility), as_semivalue(semivalue), as_weights(weights)
+    precision = as_bits(bits)
     if kernel.weighted:
         check_votes_allowed(game)
     if game.radius is not None:
@@ -87,9 +91,13 @@ def enumerate_coalitions(
             f"enumeration takes at most {_MOST_POINTS} training points, for each doubles the work; got {n}. "
             'Use method="exact", which computes the same values.'
         )
-    index = as_index(neighbors, features, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=None)
+    search: dict[str, Any] = {"metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
+    index = as_index(neighbors, features, **search)
     indices, distances = index.search(queries, n)
-    votes = to_votes(kernel(distances, k), bits) if kernel.weighted else None
+    audit = NeighborAudit(neighbors, index, features, **search)
+    audit.check_lists(queries, len(targets), n, weighted=kernel.weighted)
+    verdict = audit.verdict(k, weighted=kernel.weighted)
+    votes = as_votes(kernel, distances, k, precision)
     values = np.zeros(n)
     label_set = range(n_classes) if n_classes else None
     for q in tqdm(range(len(targets)), unit="query", disable=not progress, desc="enumerating"):
@@ -112,17 +120,20 @@ def enumerate_coalitions(
         full_utility=float(everybody.mean()),
         empty_utility=float(nobody.mean()),
         # As many additions as coalitions and queries, of terms within the spread of the utility.
-        error_bound=(2.0**n + len(targets)) * _EPS * game.spread(n_classes, labels, targets),
+        proved_bound=0.0,  # every coalition is played
+        rounding_allowance=(2.0**n + len(targets)) * _EPS * game.spread(n_classes, labels, targets),
+        neighbors_exact=verdict.exact,
+        recall=verdict.recall,
         ids=as_ids(ids_of(X_train, ids), n),
-        vote_resolution=resolution(bits) if kernel.weighted else 0.0,
+        vote_resolution=resolution(precision) if kernel.weighted else 0.0,
         settings={
             "method": "bf",
             "k": k,
             "utility": str(game),
             "semivalue": str(drawn),
             "weights": str(kernel),
-            "bits": bits if kernel.weighted else None,
-            "metric": metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__),
+            "bits": precision if kernel.weighted else None,
+            **record_metric(metric, metric_params),
             "version": __version__,
         },
     )
@@ -130,6 +141,7 @@ def enumerate_coalitions(
 
 def _encode(game: Game, y_train: Any, y_test: Any, classes: Any) -> tuple[AnyArray, AnyArray, int]:
     """Return the labels as numbers, and the number of classes, which is 0 for regression."""
+    check_classes(game, classes)
     if game.task == "regression":
         return as_responses(y_train, "y_train"), as_responses(y_test, "y_test"), 0
     train, test = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")

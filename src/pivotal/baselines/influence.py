@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._random import as_generator
-from pivotal._threads import count_threads
-from pivotal._types import CodeArray, FloatArray
-from pivotal._validation import check_count, is_sparse
-from pivotal._version import __version__
-from pivotal.baselines._inputs import check_positive, classification
-from pivotal.results import Values
+from pivotal.baselines._baseline_inputs import check_positive, classification
+from pivotal.core.random import as_generator
+from pivotal.core.threads import count_threads
+from pivotal.core.types import CodeArray, FloatArray
+from pivotal.core.validation import check_count, is_sparse
+from pivotal.core.version import __version__
+from pivotal.results.values import Values
 
 __all__ = ["influence"]
 
@@ -83,7 +83,7 @@ def influence(
     --------
     >>> from pivotal.baselines.influence import influence
     >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [7.0], [6.5]]
-    >>> influence(X, ["a", "a", "a", "b", "b", "b", "a"], [[0.5], [6.5]], ["a", "b"]).rank()[-1]
+    >>> influence(X, ["a", "a", "a", "b", "b", "b", "a"], [[0.5], [6.5]], ["a", "b"]).order()[-1]
     np.int64(6)
     """
     task = classification(X_train, y_train, X_test, y_test, ids, "influence")
@@ -109,7 +109,6 @@ def influence(
     return Values(
         values,
         n_queries=task.y_test.size,
-        error_bound=None,
         ids=task.ids,
         settings={
             "method": "inf",

@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
-from tqdm.auto import tqdm
 
-from pivotal._random import as_generator
-from pivotal._threads import count_threads, run_all, single_threaded_blas
-from pivotal._types import AnyArray, CodeArray, FloatArray
-from pivotal._validation import check_count, is_sparse
-from pivotal._version import __version__
-from pivotal.baselines._inputs import check_positive, classification
-from pivotal.results import Values
+from pivotal.baselines._baseline_inputs import check_positive, classification
+from pivotal.core.metric_settings import record_metric
+from pivotal.core.progress import tqdm
+from pivotal.core.random import as_generator
+from pivotal.core.threads import count_threads, run_all, single_threaded_blas
+from pivotal.core.types import AnyArray, CodeArray, FloatArray
+from pivotal.core.validation import check_count, is_sparse
+from pivotal.core.version import __version__
+from pivotal.results.values import Values
 
 __all__ = ["lava"]
 
@@ -99,11 +100,11 @@ def lava(
     --------
     >>> from pivotal.baselines.lava import lava
     >>> X, y = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [5.15]], ["a", "a", "a", "b", "b", "b", "a"]
-    >>> lava(X, y, [[0.1], [0.15], [5.05], [5.1]], ["a", "a", "b", "b"]).rank()
+    >>> lava(X, y, [[0.1], [0.15], [5.05], [5.1]], ["a", "a", "b", "b"]).order()
     array([1, 2, 0, 3, 4, 5, 6])
     """
     from pivotal.baselines._transport import equal_masses, extend, solver, target_potentials
-    from pivotal.neighbors._metrics import check_metric, check_size, with_estimates
+    from pivotal.neighbors.metrics import check_metric, check_size, with_estimates
 
     task = classification(X_train, y_train, X_test, y_test, ids, "lava")
     label_weight = check_positive(label_weight, "label_weight", or_zero=True)
@@ -149,14 +150,13 @@ def lava(
     return Values(
         _calibrated(potentials),
         n_queries=n_test,
-        error_bound=None,
         ids=task.ids,
         settings={
             "method": "lava",
             "label_weight": label_weight,
             "regularization": regularization,
             "p": p,
-            "metric": metric if isinstance(metric, str) else getattr(metric, "__name__", type(metric).__name__),
+            **record_metric(metric, None),
             "sampled": sampled,
             "random_state": int(random_state) if isinstance(random_state, numbers.Integral) else None,
             "version": __version__,

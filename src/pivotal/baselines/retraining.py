@@ -18,18 +18,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pivotal._random import as_generator
-from pivotal._threads import count_threads
-from pivotal._types import FloatArray
-from pivotal._validation import is_sparse
-from pivotal._version import __version__
 from pivotal.baselines.retraining_game import as_model_game
 from pivotal.baselines.retraining_play import Table, as_stop, enumerate_all, sample
 from pivotal.baselines.retraining_samplers import SAMPLERS
 from pivotal.baselines.retraining_store import open_store
-from pivotal.estimator import ids_of
-from pivotal.results import Values, as_ids
-from pivotal.semivalues import Semivalue, as_semivalue
+from pivotal.core.random import as_generator
+from pivotal.core.semivalues import Semivalue, as_semivalue
+from pivotal.core.threads import count_threads
+from pivotal.core.types import FloatArray
+from pivotal.core.validation import is_sparse
+from pivotal.core.version import __version__
+from pivotal.results.values import Values, as_ids
+from pivotal.valuation.estimator import ids_of
 
 __all__ = ["retrain", "retrain_msr", "value_by_retraining"]
 
@@ -142,13 +142,13 @@ def value_by_retraining(
         )
     names = as_ids(ids_of(X_train, ids), game.n_players)
     tolerance = None if share is None else share * abs(game.everybody - game.nobody)
-    bound: float | None = None if tolerance else 0.0
+    rounding = 0.0
     errors: FloatArray | None = None
     drawn: int | None = None
     with closing(open_store(cache, game, scoring)) as store:
         table = Table(game, store, tolerance, n_jobs, hurry=max_time is not None)
         if sampler == "exact":
-            values, bound = enumerate_all(table, measure, progress=progress)
+            values, rounding = enumerate_all(table, measure, progress=progress)
         else:
             estimate = SAMPLERS[sampler](measure, game.n_players)
             sample(table, estimate, stop, entropy, progress=progress)
@@ -158,7 +158,8 @@ def value_by_retraining(
         n_queries=len(game.y_test),
         full_utility=game.everybody,
         empty_utility=game.nobody,
-        error_bound=bound,
+        proved_bound=None if tolerance else 0.0,  # what is left out of an order by truncation has no bound
+        rounding_allowance=rounding,
         standard_error=errors,
         ids=names,
         settings={

@@ -17,9 +17,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
-from pivotal._labels import ClassCodes, as_labels, as_responses, check_same_kind
-from pivotal._types import AnyArray, FloatArray, IndexArray
-from pivotal._validation import check_same_length, is_sparse
+from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_same_length, is_sparse
 
 __all__ = ["ModelGame", "as_model_game"]
 

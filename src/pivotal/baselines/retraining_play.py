@@ -15,15 +15,15 @@ from itertools import count, islice
 
 import numpy as np
 from joblib import Parallel, delayed
-from tqdm.auto import tqdm
 
-from pivotal._threads import count_workers, single_threaded_blas
-from pivotal._types import FloatArray
-from pivotal.baselines._inputs import check_positive
+from pivotal.baselines._baseline_inputs import check_positive
 from pivotal.baselines.retraining_game import ModelGame
 from pivotal.baselines.retraining_samplers import Plan, Sampler
 from pivotal.baselines.retraining_store import Store, key_of
-from pivotal.semivalues import Semivalue
+from pivotal.core.progress import tqdm
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.threads import count_workers, single_threaded_blas
+from pivotal.core.types import FloatArray
 
 __all__ = ["Stop", "Table", "as_stop", "enumerate_all", "sample"]
 
@@ -124,7 +124,7 @@ def as_stop(n_samples: object, target_se: object, max_time: object, default: int
         isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool) and int(n_samples) >= 2
     ):
         raise ValueError(
-            f"n_samples must be a whole number of at least 2, for one sample has no standard error; got {n_samples!r}."
+            f"n_samples must be an integer of at least 2, for one sample has no standard error; got {n_samples!r}."
         )
     if n_samples is None and target_se is None and max_time is None:
         n_samples = default

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._types import FloatArray, IndexArray
-from pivotal.sampling.laws import place_weights
-from pivotal.semivalues import Measure, Semivalue
+from pivotal.core.semivalues import Measure, Semivalue
+from pivotal.core.types import FloatArray, IndexArray
+from pivotal.engine.sampling.laws import place_weights
 
 __all__ = ["SAMPLERS", "Coalitions", "Permutations", "Plan", "Reuse", "Sampler", "size_chances"]
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 import sklearn
 
-from pivotal._types import FloatArray
 from pivotal.baselines.retraining_game import ModelGame
+from pivotal.core.identity import token
+from pivotal.core.types import FloatArray
 
 __all__ = ["Store", "key_of", "open_store"]
 
 _MOST_REMEMBERED = 1_000_000  # about 150 MB; random coalitions of many points never come twice anyway
+
+_OURS = "cache must be a file that value_by_retraining made, or a new one"
 
 Key = bytes
 
@@ -74,45 +77,58 @@ class InMemory:
 
 
 class OnDisk:
-    """Remembers in a SQLite file, under the digest of the game, so that one file serves many games.
+    """Remembers in a SQLite file, under the identity of the game, so that one file serves many games.
 
     Each `remember` is one transaction: an interruption leaves what was remembered before.
     """
 
     def __init__(self, path: Path, game: str) -> None:
-        self._game = game
-        try:
+        self._path, self._game = path, game
+        with self._explained():
             self._file = sqlite3.connect(path, timeout=60.0)
-            self._file.execute(
-                "CREATE TABLE IF NOT EXISTS utilities "
-                "(game TEXT, coalition BLOB, utility REAL, PRIMARY KEY (game, coalition)) WITHOUT ROWID"
-            )
-        except sqlite3.OperationalError as error:
-            raise OSError(f"cache must be a file that can be written; got {os.fspath(path)!r} ({error}).") from error
-        except sqlite3.DatabaseError as error:
+        try:
+            with self._explained():
+                self._file.execute(
+                    "CREATE TABLE IF NOT EXISTS utilities "
+                    "(game TEXT, coalition BLOB, utility REAL, PRIMARY KEY (game, coalition)) WITHOUT ROWID"
+                )
+                self._file.execute("SELECT game, coalition, utility FROM utilities LIMIT 1")
+        except BaseException:
             self._file.close()
-            raise ValueError(
-                f"cache must be a file that value_by_retraining made, or a new one; got {os.fspath(path)!r} ({error})."
-            ) from error
+            raise
 
     def recall(self, keys: Sequence[Key]) -> FloatArray:
         found = np.full(len(keys), np.nan)
-        with closing(self._file.cursor()) as cursor:
+        with self._explained(), closing(self._file.cursor()) as cursor:
             for position, key in enumerate(keys):
                 row = cursor.execute(
                     "SELECT utility FROM utilities WHERE game = ? AND coalition = ?", (self._game, key)
                 ).fetchone()
-                if row is not None:
+                # A column of SQLite may hold anything, whatever its type says.
+                if row is not None and isinstance(row[0], float) and math.isfinite(row[0]):
                     found[position] = row[0]
         return found
 
     def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
         rows = [(self._game, key, utility) for key, utility in earned]
-        with self._file:
-            self._file.executemany("INSERT OR REPLACE INTO utilities VALUES (?, ?, ?)", rows)
+        with self._explained(), self._file:
+            self._file.executemany("INSERT OR REPLACE INTO utilities (game, coalition, utility) VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:
         self._file.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say in a sentence what is wrong with the file."""
+        name = os.fspath(self._path)
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "no such column" in str(error):
+                raise ValueError(f"{_OURS}; got {name!r} ({error}).") from error
+            raise OSError(f"cache must be a file that can be written; got {name!r} ({error}).") from error
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{_OURS}; got {name!r} ({error}).") from error
 
 
 def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: Any) -> Store:
@@ -121,26 +137,25 @@ def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: A
         return InMemory() if cache else Forgetful()
     if not isinstance(cache, str | os.PathLike):
         raise TypeError(f"cache must be True, False or the path of a file; got {cache!r}.")
-    return OnDisk(Path(cache), _digest(game, scoring))
+    return OnDisk(Path(cache), _identity(game, scoring))
 
 
-def _digest(game: ModelGame, scoring: Any) -> str:
-    """Stand for all that the utility of a coalition depends on."""
-    everything = (
-        game.model,
-        scoring,
-        game.X_train,
-        game.y_train,
-        game.X_test,
-        game.y_test,
-        game.nobody,
-        game.on_failure,
-        sklearn.__version__,
-    )
+def _identity(game: ModelGame, scoring: Any) -> str:
+    """Stand for all that the utility of a coalition depends on: the content of models and functions, never a name."""
     try:
-        return str(joblib.hash(everything))
-    except Exception as error:
+        return token(
+            game.model,
+            scoring,
+            game.X_train,
+            game.y_train,
+            game.X_test,
+            game.y_test,
+            game.nobody,
+            game.on_failure,
+            sklearn.__version__,
+        )
+    except TypeError as error:
         raise ValueError(
-            f"a cache on disk needs a model and a scoring that can be pickled; got {type(error).__name__}: {error}. "
-            "Define them in a module, or use cache=True."
+            f"a cache on disk needs a model and a scoring that are known by their content, but {error} "
+            "Or use cache=True."
         ) from error

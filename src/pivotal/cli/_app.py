@@ -5,29 +5,35 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import platform
 import sys
+import traceback
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NoReturn
 
-from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._failures import BROKEN_PIPE, INTERRUPTED, Failure, explain_failure, wants_traceback
+from pivotal.cli._parser import Parser
+from pivotal.cli._warnings import said_in_one_line
 
-BAD_INPUT: Final = 2
-BROKEN_PIPE: Final = 141
-INTERRUPTED: Final = 130
 _EPILOG: Final = """\
 example:
   pivotal value train.csv --label species -o values.csv
 
 pivotal COMMAND --help has the options and more examples. Exit codes: 0 all went well, 1 `clean --check` found wrong
-labels, 2 something is wrong with the input (one sentence says what), 130 interrupted.
+labels, 2 something is wrong with the input (one sentence says what), 70 a bug in pivotal, 130 interrupted.
+--verbose, or PIVOTAL_DEBUG=1 in the environment, shows where an error comes from.
 """
+_RUNS_ON: Final = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow")
 # Each is a module of this package, imported when it is asked for.
 _COMMANDS: Final = {
     "value": "value every row of a table",
     "clean": "find wrong labels in a table",
+    "review": "decide about suspected labels on a page in the browser",
     "select": "keep the most valuable rows of a table",
     "remove": "drop the least valuable rows of a table",
     "pay": "share a budget among the owners of the rows",
+    "retrieval": "value the documents of a retriever: TREC runs and judgements, BEIR folders",
     "methods": "list the methods of valuation",
     "datasets": "list the data sets",
     "demo": "find flipped labels in real data, with a picture",
@@ -48,56 +54,79 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     status : int
-        0 when all went well, 2 on bad input (one sentence on stderr says what to change), 130 on Ctrl-C.
+        0 when all went well, 1 when `clean --check` found wrong labels, 2 on bad input (one sentence on stderr says
+        what to change), 70 on a bug, 130 on Ctrl-C, 141 when the reader of a pipe went away.
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    parser = _build_parser(words[0] if words else "")
-    status = 0
+    options = argparse.Namespace()
     try:
-        options = parser.parse_args(words)
-        if options.run is None:
-            parser.print_help()
-            return 0
-        status = options.run(options) or 0
+        with said_in_one_line():
+            status = _run(words, options)
         sys.stdout.flush()  # a closed pipe must be noticed here, not while the interpreter shuts down
-    except SystemExit as stop:  # argparse ends --help and --version this way
-        return stop.code if isinstance(stop.code, int) else 0
-    except BrokenPipeError:
-        _forget_stdout()
-        return BROKEN_PIPE
-    except (UsageError, ValueError, OSError, ImportError) as error:
-        print(f"pivotal: {' '.join(str(error).split())}", file=sys.stderr)
-        _settle_stdout()
-        return BAD_INPUT
-    except MemoryError:
-        print("pivotal: there is not enough memory; use fewer rows or columns, or lower --max-memory.", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        print("pivotal: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    except BaseException as error:  # noqa: BLE001  every end has its exit code and its sentence
+        failure = explain_failure(error, has_verbose=hasattr(options, "verbose"))
+        if failure.sentence and failure.code != INTERRUPTED and wants_traceback(verbose=_is_verbose(words, options)):
+            traceback.print_exception(error)
+        _last_words(failure, ends_process=argv is None)
+        return failure.code
     return status
 
 
-def _settle_stdout() -> None:
-    """Write what is left, or forget it: a full disk must not speak up again while the interpreter shuts down."""
+def _run(words: list[str], options: argparse.Namespace) -> int:
+    """Parse and do what was asked for; the options are filled in as they are read."""
+    parser = _build_parser(words[0] if words else "")
     try:
-        sys.stdout.flush()
+        parser.parse_args(words, options)
+    except SystemExit as stop:  # argparse ends --help and --version this way
+        return stop.code if isinstance(stop.code, int) else 0
+    if options.run is None:
+        parser.print_help()
+        return 0
+    status: int | None = options.run(options)
+    return status or 0
+
+
+def _is_verbose(words: list[str], options: argparse.Namespace) -> bool:
+    return getattr(options, "verbose", False) or "--verbose" in words
+
+
+def _last_words(failure: Failure, *, ends_process: bool) -> None:
+    """Say what went wrong, and write what is left of the output or forget it.
+
+    A disk that is full, or a pipe without a reader, must not speak up again while the interpreter shuts down. A program
+    that called `main` itself keeps its standard output as it is.
+    """
+    if failure.sentence:
+        print(f"pivotal: {failure.sentence}", file=sys.stderr)
+    try:
+        if failure.code != BROKEN_PIPE:
+            sys.stdout.flush()
+            return
     except OSError:
-        _forget_stdout()
-
-
-def _forget_stdout() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        pass
+    if ends_process:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 class _Version(argparse.Action):
     """Look the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        from pivotal._version import __version__
+        from pivotal.core.version import __version__
 
         print(f"pivotal {__version__}")
+        runs_on = ", ".join(f"{name} {_installed(name)}" for name in _RUNS_ON)
+        print(f"Python {platform.python_version()} on {platform.system()} {platform.machine()}; {runs_on}")
         parser.exit()
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
 
 
 def _build_parser(only: str | None = None) -> Parser:
@@ -113,5 +142,5 @@ def _build_parser(only: str | None = None) -> Parser:
     for name, line in _COMMANDS.items():
         command = commands.add_parser(name, help=line)
         if only in (None, name):
-            importlib.import_module(f"pivotal.cli.{name}").describe(command)
+            importlib.import_module(f"pivotal.cli.{name}_command").describe(command)
     return parser

@@ -31,7 +31,7 @@ _REFUSED: Final = {
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Turn down what cannot be done on a cluster, and addresses that are none."""
+    """Refuse what cannot be done on a cluster, and addresses that are not valid."""
     for name, reason in _REFUSED.items():
         if getattr(options, name) not in (None, []):
             raise UsageError(f"--{name} does not go with --scheduler: {reason}.")
@@ -81,7 +81,7 @@ def connected(address: str, screen: Screen) -> Iterator[None]:
             yield
         except distributed.KilledWorker as error:
             raise OSError(
-                "workers died again and again over the same task, most often for want of memory; use fewer or larger "
+                "workers kept dying on the same task, usually because they ran out of memory; use fewer or larger "
                 "workers, or Parquet files with smaller row groups."
             ) from error
         except distributed.CancelledError as error:
@@ -170,11 +170,12 @@ def load_spread(options: argparse.Namespace, screen: Screen) -> SpreadData:
     start = time.perf_counter()
     name = " ".join(options.table)
     screen.detail(f"reading {name}")
+    regression = is_regression(options)
     prepared = spread(
         options.table,
         None if options.test is None else [options.test],
         roles_of(options, options.label),
-        regression=is_regression(options),
+        regression=regression,
         max_rows=options.max_rows,
     )
     check_targets(options, (options.out,), list(prepared.files))
@@ -185,4 +186,4 @@ def load_spread(options: argparse.Namespace, screen: Screen) -> SpreadData:
         f"looked at in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features in "
         f"{prepared.X.numblocks[0]} pieces"
     )
-    return SpreadData(name, prepared)
+    return SpreadData(name, prepared, regression)

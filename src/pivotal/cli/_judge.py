@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pivotal._types import IndexArray
     from pivotal.cli._screen import Screen
     from pivotal.cli._work import Data
-    from pivotal.results import Values
+    from pivotal.core.types import IndexArray
+    from pivotal.results.values import Values
+
+# Accuracy says little where one class is rare; the mean over the classes does.
+_OF_CLASSES: Final = {"Accuracy": "accuracy", "Balanced accuracy": "balanced_accuracy"}
 
 
 class Judge:
@@ -29,48 +32,51 @@ class Judge:
         self.screen = screen
         self.n_rows = len(data.rows)
         self.arrays = (ready.X, ready.y, ready.X_test, ready.y_test)
-        self.score = "r2" if data.regression else "accuracy"
+        self.scores = {"R²": "r2"} if data.regression else _OF_CLASSES
         self.n_test = 0 if ready.y_test is None else len(ready.y_test)
         self.k = 5 if options.k is None else options.k
         self.settings: dict[str, Any] = {
             "k": self.k,
             "weights": options.weights or "uniform",
             "metric": options.metric or "euclidean",
-            "scoring": self.score,
             "n_jobs": options.jobs,
             "random_state": options.seed,
         }
 
     def tell_removal(self, values: Values, n: int) -> None:
         """Compare all rows, without the n least valuable, and without n at random."""
-        from pivotal.applications import removal_curve
+        from pivotal.analysis import removal_curve
 
         steps = [0, n]
-        lowest = removal_curve(values, *self.arrays, order="lowest", steps=steps, **self.settings).scores
-        chance = removal_curve(values, *self.arrays, order="random", steps=steps, **self.settings).scores
-        self._tell(
-            f"with all {self.n_rows} rows {lowest[0]:.4f}, without the {n} least valuable {lowest[1]:.4f}, "
-            f"without {n} at random {chance[1]:.4f}"
-        )
+        for name, scoring in self.scores.items():
+            how = {**self.settings, "steps": steps, "scoring": scoring}
+            lowest = removal_curve(values, *self.arrays, order="lowest", **how).scores
+            chance = removal_curve(values, *self.arrays, order="random", **how).scores
+            self._tell(
+                name,
+                f"with all {self.n_rows} rows {lowest[0]:.4f}, without the {n} least valuable {lowest[1]:.4f}, "
+                f"without {n} at random {chance[1]:.4f}",
+            )
 
     def tell_selection(self, warm: IndexArray, added: IndexArray) -> None:
         """Compare all rows, those selected, and as many at random that begin alike."""
         import numpy as np
 
-        from pivotal.applications import selection_curve
+        from pivotal.analysis import selection_curve
 
         n = len(warm) + len(added)
         rest = np.setdiff1d(np.arange(self.n_rows), np.concatenate([warm, added]))
-        start: dict[str, Any] = {"warm_start": warm, **self.settings}
         steps = sorted({len(added), self.n_rows - len(warm)})
         order = np.concatenate([added, rest])
-        best = selection_curve(None, *self.arrays, order=order, steps=steps, **start).scores
-        chance = selection_curve(None, *self.arrays, order="random", steps=[len(added)], **start).scores
-        self._tell(
-            f"with all {self.n_rows} rows {best[-1]:.4f}, with the {n} selected {best[0]:.4f}, "
-            f"with {n} at random {chance[0]:.4f}"
-        )
+        for name, scoring in self.scores.items():
+            how: dict[str, Any] = {"warm_start": warm, **self.settings, "scoring": scoring}
+            best = selection_curve(None, *self.arrays, order=order, steps=steps, **how).scores
+            chance = selection_curve(None, *self.arrays, order="random", steps=[len(added)], **how).scores
+            self._tell(
+                name,
+                f"with all {self.n_rows} rows {best[-1]:.4f}, with the {n} selected {best[0]:.4f}, "
+                f"with {n} at random {chance[0]:.4f}",
+            )
 
-    def _tell(self, what: str) -> None:
-        score = "R²" if self.score == "r2" else "Accuracy"
+    def _tell(self, score: str, what: str) -> None:
         self.screen.tell(f"{score} of {self.k} nearest neighbours on {self.n_test} test rows: {what}.")

@@ -18,6 +18,11 @@ def add_file(group: Any, *flags: str, **settings: Any) -> None:
     group.add_argument(*flags, **settings).complete = FILE
 
 
+def output(name: str) -> str:
+    """Return where to write: the names that systems give to standard output all mean `-`."""
+    return "-" if name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else name
+
+
 def add_folder(group: Any, flag: str, **settings: Any) -> None:
     """Add an option that is a folder."""
     group.add_argument(flag, metavar="DIR", **settings).complete = FOLDER
@@ -38,7 +43,14 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
     group.add_argument("--delimiter", metavar="CHAR", help="between the cells of CSV (default: found from the header)")
     group.add_argument("--encoding", default="utf-8", metavar="NAME", help="of text files (default: %(default)s)")
     group.add_argument(
-        "--na", type=names, default=[], metavar="TEXT,...", help="texts that mean a gap, beside NA, NaN, null, ?, ..."
+        "--decimal", default=".", choices=(".", ","), help="before the decimals in text files (default: %(default)s)"
+    )
+    group.add_argument(
+        "--na",
+        type=names,
+        default=[],
+        metavar="TEXT,...",
+        help="strings to treat as missing, beside NA, NaN, null, ?, ...",
     )
     group.add_argument(
         "--max-rows", type=int, metavar="N", help="refuse tables with more rows (default: 1000000; none on a cluster)"
@@ -49,6 +61,11 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
     """Add which column plays which part."""
     group = parser.add_argument_group("columns (names; several with commas between them, patterns such as 'pixel*')")
     group.add_argument("--label", metavar="COLUMN", help="what is predicted (default for npz and npy: y)")
+    group.add_argument(
+        "--classes",
+        action="store_true",
+        help="the labels name classes, even if they are numbers that look like amounts",
+    )
     group.add_argument("--id", metavar="COLUMN", help="names of the rows (default: their numbers, from 0)")
     if owner:
         group.add_argument("--owner", metavar="COLUMN", help=owner)
@@ -58,7 +75,7 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
         "--categorical", type=names, default=[], metavar="COLUMN,...", help="columns to one-hot encode in any case"
     )
     group.add_argument(
-        "--text", type=names, default=[], metavar="COLUMN,...", help="columns that are there to be looked at"
+        "--text", type=names, default=[], metavar="COLUMN,...", help="columns to show beside the rows, not to use"
     )
     group.add_argument(
         "--image", type=names, default=[], metavar="COLUMN,...", help="columns of image paths, shown in the report"
@@ -98,7 +115,8 @@ def add_valuation(parser: Parser, *, semivalue: str = "banzhaf") -> None:
     group.add_argument(
         "--utility",
         metavar="NAME",
-        help="what rows earn: hard, plurality, soft, soft-k, regression, or a convention (default: hard)",
+        help="utility of a set of rows: hard, plurality, soft, soft-k, threshold(r), regression, or a convention "
+        "(default: hard)",
     )
     group.add_argument(
         "--semivalue",
@@ -122,7 +140,7 @@ def add_valuation(parser: Parser, *, semivalue: str = "banzhaf") -> None:
     )
     group.add_argument("--samples", type=int, metavar="N", help="samples, for methods that sample")
     group.add_argument("--target-se", type=float, metavar="SE", help="stop at this standard error")
-    group.add_argument("--max-time", type=float, metavar="SECONDS", help="stop after so long")
+    group.add_argument("--max-time", type=float, metavar="SECONDS", help="stop after this many seconds")
 
 
 def add_output(parser: Parser, what: str, *, rows: bool = False) -> None:
@@ -134,6 +152,7 @@ def add_output(parser: Parser, what: str, *, rows: bool = False) -> None:
         group,
         "-o",
         "--out",
+        type=output,
         metavar="FILE",
         help=f"{what}, {kinds}; - is standard output{needed}",
     )
@@ -169,7 +188,7 @@ def add_cluster(parser: Parser) -> None:
     add_folder(
         group,
         "--checkpoint",
-        help="keep what is finished in this folder, or at this URL; the same command goes on where it was cut short",
+        help="keep what is finished in this folder, or at this URL; the same command resumes an interrupted run",
     )
 
 

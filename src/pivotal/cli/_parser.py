@@ -18,7 +18,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **settings})
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help.")
+        raise UsageError(f"{message}{'' if message.endswith('?') else ';'} see {self.prog} --help.")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse as usual, with the options of a `--config` file put before those of the command line."""
@@ -26,7 +26,29 @@ class Parser(argparse.ArgumentParser):
         path = None if words is None else _config_path(self, words)
         if words is not None and path is not None:
             words = [*self._from_config(path), *words]
-        return super().parse_known_args(words, namespace)
+        if words is not None and self._subparsers is None:  # before argparse asks for what is missing
+            self._refuse(self._unknown_options(words))
+        found, unknown = super().parse_known_args(words, namespace)
+        self._refuse(unknown)  # here, where the command is known, and not in the parser of all commands
+        return found, unknown
+
+    def _unknown_options(self, words: Sequence[str]) -> list[str]:
+        """Return the long options that this command does not have."""
+        ahead = words[: words.index("--")] if "--" in words else words
+        options = [word.partition("=")[0] for word in ahead if word.startswith("--") and " " not in word]
+        return [option for option in options if option not in self._option_string_actions]
+
+    def _refuse(self, unknown: Sequence[str]) -> None:
+        """Say which argument makes no sense, and what was probably meant."""
+        if not unknown:
+            return
+        import difflib
+
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        if option is None:
+            self.error(f"unexpected argument {unknown[0]!r}")
+        close = difflib.get_close_matches(option, self._option_string_actions, n=1, cutoff=0.7)
+        self.error(f"there is no option {option}" + (f", did you mean {close[0]}?" if close else ""))
 
     def _from_config(self, path: str) -> list[str]:
         """Turn a TOML file into arguments: later ones win, so those of the command line come after."""

@@ -10,10 +10,12 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pivotal.core.types import AnyArray
     from pivotal.tables import Treatment
 
 _CELL = 60  # characters of a cell that are shown
 _MANY = 14  # columns above which those alike are summed up
+_MOST = 100  # lines about columns
 
 
 class Screen:
@@ -59,10 +61,27 @@ class Screen:
         """Print a table that was asked for."""
         print_table(title, list(frame.columns), frame.itertuples(index=False, name=None), self.out, widest=widest)
 
+    def note_unknown(self, known: AnyArray, asked: AnyArray) -> None:
+        """Say which labels of test rows no training row has."""
+        import numpy as np
+        import pandas as pd
+
+        strange = ~np.isin(asked, pd.unique(known))
+        if strange.any():
+            names = pd.unique(asked[strange])
+            few = ", ".join(_cell(repr(name)) for name in names.tolist()[:3]) + (", ..." if len(names) > 3 else "")
+            self.note(
+                f"{int(strange.sum())} of {len(asked)} test rows have a label that no training row has ({few}); no row "
+                "can help to predict it."
+            )
+
     def columns(self, treatments: Sequence[Treatment]) -> None:
         """Say what was done to each column."""
-        for line in _summed_up(treatments):
+        lines = _summed_up(treatments)
+        for line in lines[:_MOST]:
             self.note(line)
+        if lines[_MOST:]:
+            self.note(f"  ... and {len(lines) - _MOST} more lines on other columns")
 
 
 def print_table(

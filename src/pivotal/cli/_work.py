@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.cli._parser import UsageError
@@ -14,8 +14,8 @@ from pivotal.cli._screen import Screen
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pivotal._types import AnyArray, IndexArray
-    from pivotal.results import Values
+    from pivotal.core.types import AnyArray, IndexArray
+    from pivotal.results.values import Values
     from pivotal.tables import Prepared, Roles, Table
     from pivotal.tables.distributed import Spread
 
@@ -55,6 +55,8 @@ class Data:
         Name of the column that is predicted.
     regression : bool
         Whether it is a number.
+    files : tuple of str
+        Where the table was read from.
     """
 
     table: Table
@@ -62,6 +64,7 @@ class Data:
     prepared: Prepared
     label: str
     regression: bool
+    files: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -79,14 +82,22 @@ class SpreadData:
         What messages call it.
     prepared : Spread
         Features and labels of its rows, and of the test rows.
+    regression : bool
+        Whether the label is a number.
     """
 
     name: str
     prepared: Spread
+    regression: bool
 
 
 def load(
-    options: argparse.Namespace, screen: Screen, *, targets: tuple[str | None, ...], results: str | None = None
+    options: argparse.Namespace,
+    screen: Screen,
+    *,
+    targets: tuple[str | None, ...],
+    results: str | None = None,
+    instead_of_numbers: str | None = None,
 ) -> Data:
     """Read the table and the test rows, and make features of them.
 
@@ -98,6 +109,8 @@ def load(
         Files that will be written: looked at first, so that nothing is computed in vain.
     results : str, optional
         The one among them that holds results rather than rows of the table.
+    instead_of_numbers : str, optional
+        What to do about labels that are numbers, where the command has no `--utility`.
     """
     check_outputs(options, targets, results)
     import numpy as np
@@ -106,7 +119,12 @@ def load(
     from pivotal.tables.read import MAX_ROWS
 
     max_rows = MAX_ROWS if options.max_rows is None else options.max_rows
-    reading = {"max_rows": max_rows, "delimiter": options.delimiter, "encoding": options.encoding}
+    reading = {
+        "max_rows": max_rows,
+        "delimiter": options.delimiter,
+        "encoding": options.encoding,
+        "decimal": options.decimal,
+    }
     start = time.perf_counter()
     screen.detail(f"reading {' '.join(options.table)}")
     table, files = read_many(options.table, **reading)
@@ -121,13 +139,17 @@ def load(
         train, test = table.take(rows), table.take(held_out)
     regression = is_regression(options)
     roles = roles_of(options, label)
+    if instead_of_numbers is not None:
+        roles = replace(roles, instead_of_numbers=instead_of_numbers)
     prepared = prepare(train, test, roles, regression=regression)
     held = f", {len(table) - len(rows)} of them held out at random" if share is not None else ""
     apart = f"; {len(test)} test rows in {test.name}" if test is not None and share is None else ""
     screen.note(f"{table.name}: {count_rows(len(table))}{held}{apart}")
     screen.columns(prepared.treatments)
+    if prepared.y_test is not None and not regression:
+        screen.note_unknown(prepared.y, prepared.y_test)
     screen.detail(f"read and prepared in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features")
-    return Data(table, rows, prepared, label, regression)
+    return Data(table, rows, prepared, label, regression, tuple(files))
 
 
 def roles_of(options: argparse.Namespace, label: str) -> Roles:
@@ -148,6 +170,7 @@ def roles_of(options: argparse.Namespace, label: str) -> Roles:
         scale=options.scale,
         gaps=GAPS | set(options.na),
         max_categories=options.max_categories,
+        classes=options.classes,
     )
 
 
@@ -158,8 +181,9 @@ def count_rows(n: int) -> str:
 
 def check_outputs(options: argparse.Namespace, targets: tuple[str | None, ...], results: str | None) -> None:
     """Turn down outputs that cannot be written, before anything is read."""
-    if options.seed < 0:
-        raise ValueError(f"--seed must be a whole number of at least 0; got {options.seed}.")
+    if not 0 <= options.seed < 2**32:
+        raise ValueError(f"--seed must be an integer from 0 to {2**32 - 1}; got {options.seed}.")
+    _check_method(options)
     check_targets(options, targets, options.table)
     if results is not None:
         from pivotal.tables import check_results_target
@@ -167,17 +191,27 @@ def check_outputs(options: argparse.Namespace, targets: tuple[str | None, ...], 
         check_results_target(results)
 
 
+def _check_method(options: argparse.Namespace) -> None:
+    """Refuse a method that needs test rows where there are none."""
+    if getattr(options, "method", None) is None:
+        return
+    from pivotal.valuation.methods import as_method
+
+    rows = [getattr(options, "test", None), getattr(options, "split", None)]
+    # These commands score their choice on the test rows, so they do not value by them.
+    unused = getattr(options, "rows_value_each_other", False)
+    if "a test set" in as_method(options.method).needs and (unused or rows == [None, None]):
+        fix = "choose another" if unused else "name some with --test, or hold some out with --split 0.2"
+        raise UsageError(f"--method {options.method} needs test rows to value by; {fix}.")
+
+
 def check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], inputs: list[str]) -> None:
     """Turn down outputs that cannot be written, or that are inputs."""
     from pivotal.tables import check_target
-    from pivotal.tables._remote import is_url
-    from pivotal.tables._targets import is_stream
     from pivotal.tables.read import format_of, is_pair
+    from pivotal.tables.targets import is_stream
 
     written = [target for target in targets if target is not None]
-    elsewhere = next((target for target in written if is_url(target)), None)
-    if elsewhere is not None:
-        raise UsageError(f"outputs are written to files on this machine; got {elsewhere}. Write one here, and copy it.")
     if written.count("-") > 1:
         raise UsageError("only one output can go to standard output.")
     if len(set(written)) < len(written):
@@ -207,7 +241,7 @@ def is_regression(options: argparse.Namespace) -> bool:
     utility = getattr(options, "utility", None)
     if utility is None:
         return False
-    from pivotal.games import as_game
+    from pivotal.core.games import as_game
 
     return as_game(utility).task == "regression"
 
@@ -232,7 +266,8 @@ def value_rows(
     defaults : mapping, optional
         Arguments of `pivotal.value` that this command sets where nothing was said.
     """
-    from pivotal.valuation import value
+    from pivotal.results.values import Values
+    from pivotal.valuation.value import value
 
     chosen = {name: getattr(options, option, None) for option, name in _SETTINGS.items()}
     settings = {**(defaults or {}), **{name: choice for name, choice in chosen.items() if choice is not None}}
@@ -242,8 +277,7 @@ def value_rows(
     X_test, y_test = (prepared.X_test, prepared.y_test) if against_test else (None, None)
     if X_test is None and len(prepared.X) < 2:
         raise ValueError(
-            f"{data.name} has 1 row, and rows that value each other must be at least two; add rows, or test rows "
-            "with --test."
+            f"{data.name} has 1 row, and self-valuation needs at least two; add rows, or test rows with --test."
         )
     start = time.perf_counter()
     values = value(
@@ -256,9 +290,8 @@ def value_rows(
         progress=screen.progress,
         **settings,
     )
-    compute = getattr(values, "compute", None)
-    if compute is not None:
-        values = compute()  # on Dask, values are computed when they are asked for
+    if not isinstance(values, Values):
+        values = values.compute()  # on Dask, values are computed when that is asked for
     screen.detail(f"valued in {time.perf_counter() - start:.2f} s: {dict(values.settings)}")
     screen.tell(describe(values, by_test=X_test is not None))
     return values
@@ -266,7 +299,9 @@ def value_rows(
 
 def describe(values: Values, *, by_test: bool) -> str:
     """Return one sentence on what was computed, and how far it can be off."""
-    settings = values.settings
+    settings = dict(values.settings)
+    if settings.get("method") == "exact" and not values.neighbors_exact:
+        settings["method"] = "exact given these neighbours"
     how = ", ".join(
         f"{name} = {settings[name]}" for name in ("method", "semivalue", "utility", "k") if name in settings
     )
@@ -275,19 +310,29 @@ def describe(values: Values, *, by_test: bool) -> str:
     if values.standard_error is not None:
         words.append(f"standard errors up to {values.standard_error.max():.1e}")
     elif values.error_bound is not None:
-        words.append(f"no value is off by more than {values.error_bound:.1e}")
+        words.append(f"no value is off by more than {values.error_bound:.1e}{_parts(values)}")
+    elif values.bound_given_neighbors is not None:
+        bound = f"{values.bound_given_neighbors:.1e}{_parts(values)}"
+        words.append(f"given these neighbours, no value is off by more than {bound}")
     if values.recall is not None:
-        words.append(f"{values.recall:.1%} of the true neighbours found")
+        words.append(f"{values.recall:.1%} of the true neighbours found on a sample of the queries")
+    elif not values.neighbors_exact:
+        words.append("how many of the true neighbours were found is not known")
     return "; ".join(words) + "."
+
+
+def _parts(values: Values) -> str:
+    """Say which part of a bound is proved."""
+    return f" ({values.proved_bound or 0.0:.1e} proved, {values.rounding_allowance:.1e} allowed for rounding)"
 
 
 def extreme_rows(values: Values, data: Data | SpreadData, n: int, *, best: bool) -> pd.DataFrame:
     """Return the n most or least valuable rows with their labels and something to read."""
     import numpy as np
 
-    frame = values.top(n) if best else values.bottom(n)
-    places: AnyArray = frame.index.to_numpy()
-    shown = frame.assign(label=np.asarray(data.prepared.y[places]))
+    order = values.order()
+    places: AnyArray = (order if best else order[::-1])[:n]
+    shown = values.to_frame().iloc[places].reset_index().assign(label=np.asarray(data.prepared.y[places]))
     text = data.prepared.text if isinstance(data, Data) else None
     if text is not None:
         shown["text"] = [text[place] for place in places]

@@ -4,20 +4,17 @@
     to_datalab, add_to_datalab           cleanlab's Datalab
     to_pydvl, from_pydvl                 pyDVL's ValuationResult; `pydvl_arguments` where both cannot be installed
     value_dataset, with_values           columns of a Hugging Face Dataset
-    embed                                points from texts, images or anything else, by a model or a function
 
 None of the packages is imported before it is used, and most are not imported at all: what they made is enough.
 """
 
 from pivotal.interop._datalab import add_to_datalab, to_datalab
-from pivotal.interop._embed import embed
 from pivotal.interop._graphs import from_knn_graph, value_knn_graph
 from pivotal.interop._huggingface import value_dataset, with_values
 from pivotal.interop._pydvl import from_pydvl, pydvl_arguments, to_pydvl
 
 __all__ = [
     "add_to_datalab",
-    "embed",
     "from_knn_graph",
     "from_pydvl",
     "pydvl_arguments",

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal._types import AnyArray
-from pivotal._validation import check_probability
-from pivotal.cleaning import LabelErrors
-from pivotal.results import Values
+from pivotal.core.types import AnyArray
+from pivotal.core.validation import check_probability
+from pivotal.results.values import Values
 
 __all__ = ["add_to_datalab", "to_datalab"]
 
 
+@runtime_checkable
+class Suspicions(Protocol):
+    """What is read of `pivotal.LabelErrors`."""
+
+    given: AnyArray
+    scores: AnyArray
+    suspects: AnyArray
+    suggested: AnyArray
+
+
 def to_datalab(
-    result: Values | LabelErrors, labels: npt.ArrayLike | None = None, *, threshold: float = 0.5
+    result: Values | Suspicions, labels: npt.ArrayLike | None = None, *, threshold: float = 0.5
 ) -> pd.DataFrame:
     """Return a result with the columns that cleanlab's Datalab gives its issues, in the order of its rows.
 
@@ -49,7 +58,7 @@ def to_datalab(
     2                    False                0.6875
     """
     least = check_probability(threshold, "threshold")
-    if isinstance(result, LabelErrors):
+    if isinstance(result, Suspicions):
         given = result.given if labels is None else _one_each(labels, result.given.size)
         suspect = np.zeros(result.scores.size, dtype=bool)
         suspect[result.suspects] = True
@@ -71,7 +80,7 @@ def to_datalab(
     return frame if labels is None else frame.assign(given_label=_one_each(labels, score.size))
 
 
-def add_to_datalab(lab: Any, result: Values | LabelErrors, *, threshold: float = 0.5) -> None:
+def add_to_datalab(lab: Any, result: Values | Suspicions, *, threshold: float = 0.5) -> None:
     """Put a result into a Datalab, as if its own check for data_valuation or label issues had found it.
 
     Its `report`, `get_issues`, `get_issue_summary` and `save` then show it. What that check had found before is
@@ -91,11 +100,11 @@ def add_to_datalab(lab: Any, result: Values | LabelErrors, *, threshold: float =
     n_rows = len(lab.data)
     if n_rows != len(issues):
         raise ValueError(f"lab must hold the rows that were valued, {len(issues)}; got {n_rows}.")
-    name = "label" if isinstance(result, LabelErrors) else "data_valuation"
+    name = "label" if isinstance(result, Suspicions) else "data_valuation"
     score = float(issues[f"{name}_score"].mean())
     found = int(issues[f"is_{name}_issue"].sum())
     info: dict[str, Any]
-    if isinstance(result, LabelErrors):
+    if isinstance(result, Suspicions):
         columns = ("given_label", "predicted_label")
         info = {"num_label_issues": found, "average_label_quality": score}
         info |= {column: _codes(lab, issues[column].to_numpy()) for column in columns}

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pivotal._types import FloatArray, IndexArray
-from pivotal._validation import check_k, is_sparse
-from pivotal.games import as_game
-from pivotal.results import Values
-from pivotal.valuation import value_from_neighbors
-from pivotal.weights import Weights, as_weights, check_bits, resolution, to_votes
+from pivotal.core.games import as_game
+from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.validation import check_k, is_sparse
+from pivotal.core.voting import as_votes
+from pivotal.core.weights import Weights, as_bits, as_weights, resolution
+from pivotal.results.values import Values
+from pivotal.valuation.value import value_from_neighbors
 
 __all__ = ["from_knn_graph", "value_knn_graph"]
 
@@ -82,7 +83,7 @@ def value_knn_graph(
     *,
     k: int = 5,
     weights: str | Weights | Callable[..., Any] | None = "uniform",
-    bits: int = 7,
+    bits: int | None = None,
     **settings: Any,
 ) -> Values:
     """Value points by each other from a graph of their neighbours.
@@ -116,7 +117,8 @@ def value_knn_graph(
     """
     if settings.keys() & {"indices", "y_train", "y_test", "votes"}:
         raise TypeError("value_knn_graph takes neighbours, votes and queries from the graph; leave them out.")
-    k, bits, voting = check_k(k), check_bits(bits), as_weights(weights)
+    k, voting = check_k(k), as_weights(weights)
+    precision = as_bits(bits)
     game = as_game(settings.get("utility", "hard"))
     if game.radius is not None:
         raise ValueError(f"a graph of the nearest cannot tell who is within a radius; got utility {game}. Use value.")
@@ -134,14 +136,14 @@ def value_knn_graph(
             f"graph must hold at least the neighbours that vote, {max(k, voting.depth(k))} besides the point itself; "
             f"got {depth} per row. Use a smaller k or a graph with more neighbours."
         )
-    if not voting.weighted:
+    votes = as_votes(voting, distances, k, precision)
+    if votes is None:
         return value_from_neighbors(indices, y, k=k, **settings)
-    votes = to_votes(voting(distances, k), bits)
     values = value_from_neighbors(indices, y, k=k, votes=votes, **settings)
     return replace(
         values,
-        vote_resolution=resolution(bits),
-        settings={**values.settings, "weights": str(voting), "bits": bits},
+        vote_resolution=resolution(precision),
+        settings={**values.settings, "weights": str(voting), "bits": precision},
     )
 
 

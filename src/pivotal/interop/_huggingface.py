@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pivotal._types import AnyArray
-from pivotal.results import Values
-from pivotal.valuation import value
+from pivotal.core.types import AnyArray
+from pivotal.results.values import Values
+from pivotal.valuation.value import value
 
 __all__ = ["value_dataset", "with_values"]
 
@@ -125,7 +125,7 @@ def _as_table(content: pa.ChunkedArray, column: str) -> AnyArray:
     if not (pa.types.is_floating(entry) or pa.types.is_integer(entry) or pa.types.is_boolean(entry)):
         raise ValueError(
             f"features must be columns of numbers or of vectors; {column!r} holds {kind}. "
-            "Turn texts and images into vectors first, with pivotal.interop.embed."
+            "Turn texts and images into vectors first, with pivotal.embed."
         )
     entries = [chunk.flatten() if is_list else chunk for chunk in content.chunks]
     if content.null_count or any(part.null_count for part in entries):

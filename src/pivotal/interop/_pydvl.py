@@ -13,13 +13,23 @@ from typing import Any, Final
 
 import numpy as np
 
-from pivotal._frozen import thaw
-from pivotal._types import AnyArray, FloatArray, IndexArray
-from pivotal.results import Values
+from pivotal.core.frozen import thaw
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.results.bounds import from_before_bounds_had_parts
+from pivotal.results.values import Values
 
 __all__ = ["from_pydvl", "pydvl_arguments", "to_pydvl"]
 
-_KEPT: Final = ("n_queries", "full_utility", "empty_utility", "error_bound", "vote_resolution", "recall")
+_KEPT: Final = (
+    "n_queries",
+    "full_utility",
+    "empty_utility",
+    "proved_bound",
+    "rounding_allowance",
+    "neighbors_exact",
+    "vote_resolution",
+    "recall",
+)
 
 
 def pydvl_arguments(values: Values) -> dict[str, Any]:
@@ -111,9 +121,10 @@ def from_pydvl(result: Any, *, n_queries: int = 1) -> Values:
     --------
     >>> from pivotal.interop import from_pydvl
     >>> from_pydvl({"values": [0.5, 0.25], "indices": [1, 0], "variances": [0.04, 0.04], "counts": [4, 4]}).to_frame()
-       id  value  rank  standard_error
-    0   0   0.25     2             0.1
-    1   1   0.50     1             0.1
+        value  rank  standard_error
+    id
+    0    0.25     2             0.1
+    1    0.50     1             0.1
     """
     read = _reader(result)
     values = np.asarray(read("values"), dtype=np.float64)
@@ -139,7 +150,6 @@ def from_pydvl(result: Any, *, n_queries: int = 1) -> Values:
     return Values(
         values[order],
         n_queries=n_queries,
-        error_bound=None,
         standard_error=error if variances.any() else None,
         ids=(indices if np.array_equal(names, indices.astype(str)) else names)[order],  # named after their index
         settings=settings,
@@ -181,7 +191,7 @@ def _remembered(text: Any, values: FloatArray) -> dict[str, Any] | None:
     if not text:
         return None
     about: dict[str, Any] = json.loads(text)
-    return about if about.pop("digest") == _digest(values) else None
+    return from_before_bounds_had_parts(about) if about.pop("digest") == _digest(values) else None
 
 
 def _digest(values: FloatArray) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numba import njit
+
+from pivotal.kernels._code_cache import KernelCache
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., object])
 
@@ -17,5 +19,7 @@ def kernel(function: _Kernel) -> _Kernel:
     threading layer and a query's result never depends on the number of threads. Fast-math stays off: results are
     promised to the last digits.
     """
-    compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled: Any = njit(nogil=True, error_model="numpy")(function)
+    if compiled is not function:  # as it is with NUMBA_DISABLE_JIT=1
+        compiled._cache = KernelCache(function)
     return cast(_Kernel, compiled)

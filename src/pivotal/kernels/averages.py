@@ -14,9 +14,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._types import FloatArray
+from pivotal.core.types import FloatArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
+
+# So many terms are added up before they join a sum that keeps what rounding loses.
+_PART = 32
 
 
 @kernel
@@ -49,6 +52,7 @@ def soft_values(
         Output, overwritten.
     """
     n_queries, depth = right.shape
+    flags = right.view(np.uint8)  # a number that becomes a float without a branch
     joined = 0.0  # weights of a share, and of one vote, over the coalitions of 1 to k-1 others
     for s in range(1, min(k, depth)):
         joined += sizes[s] / (s + 1.0) if by_size else sizes[s] / k
@@ -67,13 +71,20 @@ def soft_values(
         else:
             small_right += joined
         sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
-        for i in range(depth - 1, -1, -1):
-            if right[q, i]:
-                out[q, i] = (sum_right + rest_right) / k + small_right
-                sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, push[i + 1])
-            else:
-                out[q, i] = small_wrong - (sum_wrong + rest_wrong) / k
-                sum_right, rest_right = add_exactly(sum_right, rest_right, push[i + 1])
+        # Labels come as they please, so there is no branch to guess wrong: both sums go on, one of them by 0. Some
+        # terms are added up as they are before they join the sums that keep what rounding loses.
+        for stop in range(depth, 0, -_PART):
+            base_right, base_wrong, part_right, part_wrong = sum_right + rest_right, sum_wrong + rest_wrong, 0.0, 0.0
+            for i in range(stop - 1, max(stop - _PART, 0) - 1, -1):
+                one = float(flags[q, i])
+                out[q, i] = one * (base_right + part_right) - (1.0 - one) * (base_wrong + part_wrong)
+                part_right += (1.0 - one) * push[i + 1]
+                part_wrong += one * push[i + 1]
+            sum_right, rest_right = add_exactly(sum_right, rest_right, part_right)
+            sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, part_wrong)
+        for i in range(depth):
+            one = float(flags[q, i])
+            out[q, i] = out[q, i] / k + (one * small_right + (1.0 - one) * small_wrong)
 
 
 @kernel

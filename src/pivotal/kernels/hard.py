@@ -20,112 +20,16 @@ third classes vote 0 but take a place. A wrong class without a member gives the 
 
 from __future__ import annotations
 
-from pivotal._types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.draws import add_exactly, chance_of_composition, chance_of_lead
-
-# A chance that is updated rank by rank is computed afresh after so many steps, and while it is tiny.
-_FRESH_EVERY = 256
-_TINY = 1e-280
-
-
-@kernel
-def small_coalitions(plus: int, minus: int, zero: int, kind: int, k: int, threshold: int, sizes: FloatArray) -> float:
-    """Expected marginal of one point over the coalitions with fewer than k others.
-
-    Parameters
-    ----------
-    plus, minus, zero : int
-        The other points: how many vote right, wrong, or neither.
-    kind : int
-        How the point itself votes: 1, -1 or 0.
-    k, threshold : int
-        The vote: the nearest k count, and a lead above the threshold wins.
-    sizes : float64 array of shape (k,)
-        Chance that exactly s others joined.
-    """
-    # The empty coalition earns 0 whatever the threshold says; alone, the point wins when its own vote does.
-    total = sizes[0] if kind > threshold else 0.0
-    for s in range(1, min(k, plus + minus + zero + 1)):
-        if kind > 0:
-            total += sizes[s] * chance_of_lead(plus, minus, zero, s, threshold)
-        elif kind < 0:
-            total -= sizes[s] * chance_of_lead(plus, minus, zero, s, threshold + 1)
-    return total
+from pivotal.kernels.draws import add_exactly, chance_of_lead
+from pivotal.kernels.hard_small import small_coalitions
+from pivotal.kernels.many_classes import MOST_DRAWS, Span, many_class_pass
+from pivotal.kernels.two_classes import two_class_pass
 
 
 @kernel
-def chance_of_balance(plus: int, minus: int, right: int, wrong: int) -> float:
-    """Chance that right + wrong draws from plus + minus points are just that."""
-    if plus < right or minus < wrong:
-        return 0.0
-    return chance_of_composition(plus, minus, 0, right, wrong, 0)
-
-
-@kernel
-def two_class_pass(
-    votes: CodeArray, n: int, k: int, threshold: int, push: FloatArray, sizes: FloatArray, values: FloatArray
-) -> None:
-    """Fill `values` for a list of n points that all vote 1 or -1: one chance per rank, so O(n) whatever k is.
-
-    Parameters
-    ----------
-    votes : int32 array of shape (>= n,)
-        1 for the right class, -1 for the wrong one, nearest first.
-    n, k, threshold : int
-        As above.
-    push : float64 array of shape (>= n + 1,)
-        Chance that rank m is pushed out.
-    sizes : float64 array of shape (k,)
-        Chance that exactly s of the n - 1 others joined.
-    values : float64 array of shape (>= n,)
-        Output, overwritten.
-    """
-    plus = 0
-    for i in range(n):
-        if votes[i] > 0:
-            plus += 1
-    minus = n - plus
-    small_plus = small_coalitions(plus - 1, minus, 0, 1, k, threshold, sizes) if plus > 0 else 0.0
-    small_minus = small_coalitions(plus, minus - 1, 0, -1, k, threshold, sizes) if minus > 0 else 0.0
-    # All k-1 members of T vote, so the parity of k leaves one of the two leads: so many of them are right.
-    right = (k + threshold) // 2
-    wrong = k - 1 - right
-    sum_plus, rest_plus, sum_minus, rest_minus = 0.0, 0.0, 0.0, 0.0
-    chance_plus, chance_minus = 0.0, 0.0  # of a balanced T when a right / a wrong point is the one that pushes
-    age = _FRESH_EVERY
-    for i in range(n - 1, -1, -1):
-        if votes[i] > 0:
-            values[i] = sum_plus + (rest_plus + small_plus)
-        else:
-            values[i] = -(sum_minus + (rest_minus - small_minus))
-        rank = i + 1
-        if rank <= k:
-            continue
-        # Now i is the one pushed out: it leaves the points from which T is drawn, and the chances follow.
-        shrink = (rank - 1.0) / (rank - k)
-        if votes[i] > 0:
-            chance_plus *= (plus - 1.0 - right) * shrink / max(plus - 1.0, 1.0)
-            chance_minus *= (plus - right) * shrink / plus
-            plus -= 1
-        else:
-            chance_plus *= (minus - wrong) * shrink / minus
-            chance_minus *= (minus - 1.0 - wrong) * shrink / max(minus - 1.0, 1.0)
-            minus -= 1
-        fresh = age >= _FRESH_EVERY
-        if fresh or chance_plus < _TINY:
-            chance_plus = chance_of_balance(plus - 1, minus, right, wrong)
-        if fresh or chance_minus < _TINY:
-            chance_minus = chance_of_balance(plus, minus - 1, right, wrong)
-        age = 1 if fresh else age + 1
-        if votes[i] > 0:
-            sum_minus, rest_minus = add_exactly(sum_minus, rest_minus, push[rank] * chance_minus)
-        else:
-            sum_plus, rest_plus = add_exactly(sum_plus, rest_plus, push[rank] * chance_plus)
-
-
-@kernel
-def many_class_pass(
+def many_class_terms(
     slots: CodeArray,
     n: int,
     present: int,
@@ -138,7 +42,7 @@ def many_class_pass(
     sums: FloatArray,
     values: FloatArray,
 ) -> None:
-    """Fill `values` with the sum over the wrong classes of the two-class games, all classes in one pass.
+    """As `many_class_pass`, for any k: each chance is computed by itself, whatever its size.
 
     Parameters
     ----------
@@ -146,7 +50,7 @@ def many_class_pass(
         0 for the right class, 1..present for the wrong classes that have members, nearest first.
     n, present, memberless : int
         Number of points, of wrong classes with members, and of wrong classes without.
-    k, threshold, push, sizes : as in `two_class_pass`
+    k, threshold, push, sizes : as in `pivotal.kernels.two_classes.two_class_pass`
     counts : int64 array of shape (>= present + 1,)
         Scratch: members of each class among the points nearer than the one pushed out.
     sums : float64 array of shape (5, >= present + 1)
@@ -236,6 +140,7 @@ def hard_values(
     votes: CodeArray,
     counts: IndexArray,
     sums: FloatArray,
+    span: Span,
     values: FloatArray,
     out: FloatArray,
 ) -> None:
@@ -265,6 +170,8 @@ def hard_values(
         Scratch.
     sums : float64 array of shape (5, n_classes + 1)
         Scratch.
+    span : Span
+        Scratch.
     values : float64 array of shape (depth,)
         Scratch.
     out : float64 array of shape (n_queries, depth)
@@ -273,6 +180,13 @@ def hard_values(
     n_queries, depth = codes.shape
     games = max(1, n_classes - 1)
     for q in range(n_queries):
+        if games == 1 and not absent:
+            for i in range(depth):
+                votes[i] = 2 * (codes[q, i] == targets[q]) - 1
+            two_class_pass(votes, depth, k, threshold, push, sizes[0], span.rows, out[q])
+            for i in range(depth):
+                out[q, i] *= scale
+            continue
         present = 0
         slot_of_class[targets[q]] = 0
         for i in range(depth):
@@ -290,7 +204,7 @@ def hard_values(
                         n += 1
                 if n == 0:
                     continue
-                two_class_pass(votes, n, k, threshold, push, sizes[n], values)
+                two_class_pass(votes, n, k, threshold, push, sizes[n], span.rows, values)
                 # Past the last rival with members stand all that have none.
                 weight = scale if rival <= present else scale * (games - present)
                 n = 0
@@ -299,14 +213,12 @@ def hard_values(
                         out[q, i] += weight * values[n]
                         n += 1
         else:
-            if games == 1:
-                for i in range(depth):
-                    votes[i] = 1 if slot_of_class[codes[q, i]] == 0 else -1
-                two_class_pass(votes, depth, k, threshold, push, sizes[0], values)
+            for i in range(depth):
+                votes[i] = slot_of_class[codes[q, i]]
+            if k - 1 <= MOST_DRAWS:
+                many_class_pass(votes, depth, present, games - present, k, threshold, push, sizes[0], span, values)
             else:
-                for i in range(depth):
-                    votes[i] = slot_of_class[codes[q, i]]
-                many_class_pass(
+                many_class_terms(
                     votes, depth, present, games - present, k, threshold, push, sizes[0], counts, sums, values
                 )
             for i in range(depth):

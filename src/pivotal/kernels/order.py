@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 
 # So many numbers are compared at once. A constant, so that the compiler unrolls the comparison into vector code.

@@ -6,14 +6,15 @@ members of y in T, the other classes must each stay below a, so the chance is a 
 
     (ways to draw a members of y) * [z^(k-1-a)] product over the wrong classes c of (1 + n_c z + ... up to their cap)
 
-and the cap of class c is a - 1, one more for everybody when x = y, one less for class x. Products from both ends
-give the product without one class, so all classes of i cost one sweep. Ways are scaled by (scale)^count to stay in
-range: the factor is undone at the end.
+and the cap of class c is a - 1, one more for everybody when x = y, one less for class x. A cap of q is met for two
+values of a, so there is one product for each q; products from both ends give the product without one class. From
+q = (k-1)/2 on no cap is felt, and the product is a binomial. Only one class changes from rank to rank, so the ways to
+draw from the others are kept. Ways are scaled by (scale)^count to stay in range: the factor is undone at the end.
 """
 
 from __future__ import annotations
 
-from pivotal._types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
 
@@ -132,48 +133,126 @@ def small_coalitions(
 
 
 @kernel
-def pushed_out(
+def products_without(
     out: int,
     present: int,
-    others: int,
-    k: int,
-    counts: IndexArray,
+    cap: int,
+    degree: int,
+    degree_back: int,
     ways: FloatArray,
-    reduced: FloatArray,
     prefix: FloatArray,
     suffix: FloatArray,
+) -> None:
+    """As `sweep`, without the class `out` (0: without none), up to one degree on the way there and one on the way back.
+
+    The products from both ends start at 1.
+    """
+    for d in range(degree + 1):
+        prefix[1, d] = 0.0
+        suffix[present + 1, d] = 0.0
+    prefix[1, 0] = 1.0
+    suffix[present + 1, 0] = 1.0
+    for c in range(1, present + 1):
+        if c == out:
+            for d in range(degree + 1):
+                prefix[c + 1, d] = prefix[c, d]
+        else:
+            multiply_capped(prefix[c], ways[c], cap, degree, prefix[c + 1])
+    for c in range(present, 0, -1):
+        if c == out:
+            for d in range(degree_back + 1):
+                suffix[c, d] = suffix[c + 1, d]
+        else:
+            multiply_capped(suffix[c + 1], ways[c], cap, degree_back, suffix[c])
+
+
+@kernel
+def term_of_product(left: FloatArray, right: FloatArray, cap: int, degree: int) -> float:
+    """Coefficient of z^degree of left times the terms of right up to z^cap."""
+    total = 0.0
+    for j in range(min(cap, degree) + 1):
+        total += left[degree - j] * right[j]
+    return total
+
+
+@kernel
+def push_right_out(
+    present: int, k: int, ways: FloatArray, reduced: FloatArray, wrong: FloatArray, work: FloatArray, change: FloatArray
+) -> None:
+    """Fill change[c], c > 0, with the ways in which v(T + i) - v(T + m) is 1 less those in which it is -1; m is right.
+
+    With cap q standing for the most votes that another class may have,
+
+        change[c] = sum over q of  w[q+1] [z^(k-2-q)] (c up to q-1) (others up to q)
+                                 - w[q]   [z^(k-1-q)] (c up to q)   (others up to q)
+
+    where w are the ways of y. From q = (k-1)/2 on no cap is felt: any k-2-q, or k-1-q, of the wrong points will do.
+    """
+    prefix, suffix, rest = work[0], work[1], work[2, 0]
+    free = k // 2  # the first q that is not felt
+    common = 0.0
+    for q in range(free, k):
+        if q + 1 < k:
+            common += ways[0, q + 1] * wrong[k - 2 - q]
+        common -= ways[0, q] * wrong[k - 1 - q]
+    for c in range(1, present + 1):
+        change[c] = common
+    for q in range(1, free):
+        degree = k - 1 - q
+        products_without(0, present, q, degree, degree, ways, prefix, suffix)
+        for c in range(1, present + 1):
+            for d in range(degree + 1):
+                rest[d] = term_of_product(prefix[c], suffix[c + 1], d, d)
+            gained = ways[0, q + 1] * term_of_product(rest, reduced[c], q - 1, degree - 1)
+            change[c] += gained - ways[0, q] * term_of_product(rest, reduced[c], q, degree)
+
+
+@kernel
+def push_wrong_out(
+    out: int,
+    present: int,
+    k: int,
+    ways: FloatArray,
+    reduced: FloatArray,
+    wrong: FloatArray,
+    work: FloatArray,
     change: FloatArray,
 ) -> None:
-    """Fill change[c] with E[ v(T + i) - v(T + m) ] for i of class c and m of class `out`, the one pushed out."""
-    scale = max(1.0, (k - 1.0) / 3.0) / max(others, 1.0)
+    """Fill change[c], c != out, likewise; m is of the wrong class `out`.
+
+    For i of class y all caps rise to a where T has a votes for y, against a-1, and a-2 for class `out`:
+
+        change[0] = sum over q of  r[q]   [z^(k-1-q)] (all up to q)
+                                 - r[q+1] [z^(k-2-q)] (out up to q-1) (others up to q)
+
+    with r the ways of y with i taken out. For i of another class what m and i both allow cancels, and there remains
+
+        change[c] = sum over q of w[q+1] [z^(k-2-2q)] (others up to q) (out[q] (c up to q-1) - c[q] (out up to q-1))
+    """
+    prefix, suffix, rest, head = work[0], work[1], work[2, 0], ways[out]
     for c in range(present + 1):
-        fill_ways(counts[c], scale, k, ways[c])
-        fill_ways(counts[c] - 1, scale, k, reduced[c])
         change[c] = 0.0
-    for a in range(min(counts[0], k - 1) + 1):
-        degree = k - 1 - a
-        if out == 0:
-            sweep(ways, present, 0, 0, a - 1, degree, prefix, suffix)
-            for c in range(1, present + 1):
-                change[c] += ways[0, a] * without_class(prefix, suffix, c, reduced[c], 0, a - 2, degree)
-            sweep(ways, present, 0, 0, a, degree, prefix, suffix)
-            for c in range(1, present + 1):
-                change[c] -= ways[0, a] * without_class(prefix, suffix, c, reduced[c], 0, a, degree)
-        else:
-            sweep(ways, present, out, a - 1, a - 1, degree, prefix, suffix)
-            for c in range(1, present + 1):
-                if c != out:
-                    change[c] += ways[0, a] * without_class(prefix, suffix, c, reduced[c], 0, a - 2, degree)
-            sweep(ways, present, out, a - 2, a - 1, degree, prefix, suffix)
-            change[0] -= reduced[0, a] * prefix[present + 1, degree]
-            for c in range(1, present + 1):
-                if c != out:
-                    change[c] -= ways[0, a] * without_class(prefix, suffix, c, reduced[c], 0, a - 1, degree)
-            sweep(ways, present, 0, 0, a, degree, prefix, suffix)
-            change[0] += reduced[0, a] * prefix[present + 1, degree]
-    factor = undo_scale(others, k - 1, scale)
-    for c in range(present + 1):
-        change[c] *= factor
+    for q in range(k // 2, k):
+        change[0] += reduced[0, q] * wrong[k - 1 - q]
+        if q + 1 < k:
+            change[0] -= reduced[0, q + 1] * wrong[k - 2 - q]
+    for q in range(1, k // 2):
+        degree = k - 1 - q
+        products_without(out, present, q, degree, max(0, k - 2 - 2 * q), ways, prefix, suffix)
+        others = prefix[present + 1]
+        change[0] += reduced[0, q] * term_of_product(others, head, q, degree)
+        change[0] -= reduced[0, q + 1] * term_of_product(others, head, q - 1, degree - 1)
+        degree = k - 2 - 2 * q
+        if degree < 0:
+            continue
+        for c in range(1, present + 1):
+            if c == out:
+                continue
+            for d in range(degree + 1):
+                rest[d] = term_of_product(prefix[c], suffix[c + 1], d, d)
+            gained = head[q] * term_of_product(rest, reduced[c], q - 1, degree)
+            lost = reduced[c, q] * term_of_product(rest, head, q - 1, degree)
+            change[c] += ways[0, q + 1] * (gained - lost)
 
 
 @kernel
@@ -201,13 +280,14 @@ def plurality_values(
         Scratch.
     counts : int64 array of shape (width,)
         Scratch; width is 2 more than the number of classes that one list can hold.
-    polynomials : float64 array of shape (4, width + 1, k)
+    polynomials : float64 array of shape (5, width + 1, k)
         Scratch.
     sums : float64 array of shape (4, width)
         Scratch.
     """
     n_queries, depth = codes.shape
-    ways, reduced, prefix, suffix = polynomials[0], polynomials[1], polynomials[2], polynomials[3]
+    ways, reduced, work = polynomials[0], polynomials[1], polynomials[2:]
+    wrong = polynomials[4, 1]
     total, rest, small, change = sums[0], sums[1], sums[2], sums[3]
     for q in range(n_queries):
         present = 0
@@ -221,10 +301,12 @@ def plurality_values(
                 counts[present] = 0
             slots[i] = slot_of_class[code]
             counts[slots[i]] += 1
-        small_coalitions(present, depth, k, sizes, counts, ways, reduced, prefix, suffix, small)
+        small_coalitions(present, depth, k, sizes, counts, ways, reduced, work[0], work[1], small)
         for c in range(present + 1):
             total[c] = 0.0
             rest[c] = 0.0
+        in_scale = 2 * depth + 2  # rank for which the scale was chosen
+        scale = 1.0
         for i in range(depth - 1, -1, -1):
             own = slots[i]
             out[q, i] = total[own] + (rest[own] + small[own])
@@ -232,10 +314,26 @@ def plurality_values(
             if rank <= k:
                 continue
             counts[own] -= 1
-            pushed_out(own, present, rank - 2, k, counts, ways, reduced, prefix, suffix, change)
+            if 2 * rank < in_scale:
+                # All ways anew, with a scale that keeps them in range until half of the points have left.
+                in_scale = rank
+                scale = max(1.0, (k - 1.0) / 3.0) / max(rank - 2.0, 1.0)
+                for c in range(present + 1):
+                    fill_ways(counts[c], scale, k, ways[c])
+                    fill_ways(counts[c] - 1, scale, k, reduced[c])
+            else:
+                fill_ways(counts[own], scale, k, ways[own])
+                fill_ways(counts[own] - 1, scale, k, reduced[own])
+            if own == 0:
+                fill_ways(rank - 2 - counts[0], scale, k, wrong)  # of the wrong points, i is one
+                push_right_out(present, k, ways, reduced, wrong, work, change)
+            else:
+                fill_ways(rank - 1 - counts[0], scale, k, wrong)
+                push_wrong_out(own, present, k, ways, reduced, wrong, work, change)
+            weight = push[rank] * undo_scale(rank - 2, k - 1, scale)
             for c in range(present + 1):
                 if c != own and counts[c] > 0:
-                    total[c], rest[c] = add_exactly(total[c], rest[c], push[rank] * change[c])
+                    total[c], rest[c] = add_exactly(total[c], rest[c], weight * change[c])
         slot_of_class[targets[q]] = -1
         for i in range(depth):
             slot_of_class[codes[q, i]] = -1

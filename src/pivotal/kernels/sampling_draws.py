@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from pivotal._types import IndexArray
+from pivotal.core.types import IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels._samples import Law
+from pivotal.kernels.sample_arrays import Law
 
 _WORD = 0xFFFFFFFF
 _STEADY = 700.0  # exp of more than this is out of range

@@ -12,9 +12,9 @@ by their number alone, and only the others are visited.
 
 from __future__ import annotations
 
-from pivotal._types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels._samples import COUNT, LEAD, SHARE, Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import COUNT, LEAD, SHARE, Estimates, Law, Scratch, Streams
 from pivotal.kernels.sampling_draws import draw_members, shuffle, start_stream
 
 

@@ -6,9 +6,9 @@ against all of them at once.
 
 from __future__ import annotations
 
-from pivotal._types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels._samples import Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
 from pivotal.kernels.sampling_draws import draw_members, shuffle, start_stream
 from pivotal.kernels.sampling_sums import close_batch, join, record
 

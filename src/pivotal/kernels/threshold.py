@@ -16,7 +16,7 @@ tables are filled once, by adding up positive numbers, whatever the queries are.
 
 from __future__ import annotations
 
-from pivotal._types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
 

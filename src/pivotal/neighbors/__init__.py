@@ -9,24 +9,28 @@ and distances. Points at the same distance come in the order of their training i
     "faiss-flat"                       FaissFlat      exact
     "faiss-ivf", "faiss-hnsw"          FaissIVF, FaissHNSW         approximate
     "pynndescent", "hnswlib"           PyNNDescent, HNSWLib        approximate
-    a fitted scikit-learn estimator    ForeignIndex   whatever it finds, checked
+    a fitted scikit-learn estimator    ForeignIndex   whatever it finds
     an object with `search`            ForeignIndex   an approximate index, a vector database, a metric of your own
 
 An index also answers `search_radius(queries, radius)` with everyone that near, as `Balls`: lists of different lengths.
 
-`measure_recall` tells how many of the true neighbours an approximate index finds.
+`measure_recall` tells how many of the true neighbours an index finds. `NeighborAudit` does so for every valuation with
+an index that is not known to be exact; `Index.exact` says what it is, and an object of the user's may have an attribute
+`exact` of its own, which is believed as long as the sample does not show otherwise.
 """
 
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
+from pivotal.neighbors._audit import NeighborAudit, Verdict
 from pivotal.neighbors._balls import Balls, as_balls, check_no_own
-from pivotal.neighbors._choice import AutoIndex, BruteIndex, as_index, blocks
-from pivotal.neighbors._chunks import ChunkedIndex, as_bytes
+from pivotal.neighbors._external import ForeignIndex, TreeIndex
+from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
-from pivotal.neighbors._graphs import HNSWLib, PyNNDescent
-from pivotal.neighbors._guests import ForeignIndex, TreeIndex
-from pivotal.neighbors._index import Index, NeighborIndex, fitting_queries
+from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
+from pivotal.neighbors._orders import Orders
 from pivotal.neighbors._recall import measure_recall
 from pivotal.neighbors._sources import RowSource, is_source, open_source
+from pivotal.neighbors.chunks import ChunkedIndex, as_bytes
+from pivotal.neighbors.index import Index, NeighborIndex, fitting_queries
 
 __all__ = [
     "ApproximateIndex",
@@ -40,18 +44,23 @@ __all__ = [
     "ForeignIndex",
     "HNSWLib",
     "Index",
+    "NeighborAudit",
     "NeighborIndex",
+    "Orders",
     "PyNNDescent",
     "RowSource",
     "Settings",
     "TreeIndex",
+    "Verdict",
     "as_balls",
     "as_bytes",
     "as_index",
     "blocks",
     "check_no_own",
     "fitting_queries",
+    "is_exact",
     "is_source",
     "measure_recall",
     "open_source",
+    "orders_of",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import numbers
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,14 +22,14 @@ import numpy.typing as npt
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
-from pivotal._threads import run_all, slices
-from pivotal._types import AnyArray, FloatArray, IndexArray
-from pivotal._validation import check_features, is_sparse
-from pivotal.kernels.search import centre_rows, measure_rows, unit_rows
-from pivotal.neighbors._brute import Neighbors, empty_result
-from pivotal.neighbors._guests import TREES
-from pivotal.neighbors._index import Index, by_rows
-from pivotal.neighbors._metrics import Engine, Metric, check_size, make_engine
+from pivotal.core.threads import find_libraries_again, run_all, slices
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_features, is_sparse
+from pivotal.kernels.measure import centre_rows, measure_rows, unit_rows
+from pivotal.neighbors._external import TREES
+from pivotal.neighbors.brute import Neighbors, empty_result
+from pivotal.neighbors.index import Index, by_rows
+from pivotal.neighbors.metrics import Engine, Metric, check_size, make_engine
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
 # Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.
@@ -44,6 +45,7 @@ _FAR = 2.0**20
 class Settings(ABC):
     """What an index of another package is built with; passed as `neighbors=`, or by name for the defaults."""
 
+    exact: ClassVar[bool] = False
     name: ClassVar[str]
     package: ClassVar[str]
     extra: ClassVar[str]
@@ -56,21 +58,25 @@ class Settings(ABC):
 
     def load(self) -> Any:
         """Import the package."""
+        known = self.package in sys.modules
         try:
             return importlib.import_module(self.package)
         except ImportError as error:
             raise ImportError(
                 f'neighbors="{self.name}" needs {self.package}; install it with pip install "pivotal[{self.extra}]"'
             ) from error
+        finally:
+            if not known:
+                find_libraries_again()
 
     def _check_count(self, parameter: str, least: int = 1, *, auto: bool = False) -> None:
-        """Raise unless a parameter is a whole number, or "auto" where that is allowed."""
+        """Raise unless a parameter is an integer, or "auto" where that is allowed."""
         given = getattr(self, parameter)
         if auto and isinstance(given, str) and given == "auto":
             return
         if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < least:
             other = ', or "auto"' if auto else ""
-            raise ValueError(f"{parameter} must be a whole number of at least {least}{other}; got {given!r}.")
+            raise ValueError(f"{parameter} must be an integer of at least {least}{other}; got {given!r}.")
 
 
 class ApproximateIndex(Index):
@@ -95,7 +101,7 @@ class ApproximateIndex(Index):
         Whether the neighbours are the true ones in any case; otherwise `measure_recall` tells how many are.
     """
 
-    exact: ClassVar[bool] = False
+    exact: bool | None = False
     metrics: ClassVar[tuple[str, ...]] = EUCLIDEAN
 
     def __init__(

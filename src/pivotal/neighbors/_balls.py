@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._types import AnyArray, IndexArray
-from pivotal._validation import is_sparse
-from pivotal.neighbors._brute import Neighbors
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import is_sparse
+from pivotal.neighbors.brute import Neighbors
 
 __all__ = ["Balls", "as_balls", "check_no_own", "find_balls"]
 
@@ -28,26 +28,42 @@ class Balls(NamedTuple):
     members: IndexArray
     """Training indices: those of query q are members[starts[q] : starts[q + 1]]."""
 
+    distances: FloatArray | None = None
+    """How far they are from the query, where that is known; of the shape of `members`."""
+
     @property
     def sizes(self) -> IndexArray:
         """Number of points in each ball."""
         return np.diff(self.starts)
 
     @staticmethod
-    def of(sizes: AnyArray, members: IndexArray) -> Balls:
+    def of(sizes: AnyArray, members: IndexArray, distances: FloatArray | None = None) -> Balls:
         """Return balls of the given sizes."""
-        return Balls(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), members)
+        return Balls(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))), members, distances)
 
     def part(self, start: int, stop: int) -> Balls:
         """Return the balls of the queries start, ..., stop - 1."""
         starts = self.starts[start : stop + 1]
-        return Balls(starts - starts[0], self.members[starts[0] : starts[-1]])
+        inside = slice(starts[0], starts[-1])
+        distances = None if self.distances is None else self.distances[inside]
+        return Balls(starts - starts[0], self.members[inside], distances)
 
     def without(self, own: IndexArray) -> Balls:
         """Return the balls with one point less, that of the same place in `own`, where it is there at all."""
-        others = self.members != np.repeat(own, self.sizes)
-        counted = np.concatenate(([0], np.cumsum(others)))
-        return Balls(counted[self.starts], self.members[others])
+        return self._keep(self.members != np.repeat(own, self.sizes))
+
+    def within(self, radius: float) -> Balls:
+        """Return the balls of a smaller radius."""
+        if self.distances is None:
+            raise ValueError(
+                "games of several radii must know how far neighbours are; got lists without distances. Value the "
+                "parts of the mixture by themselves and add the values."
+            )
+        return self._keep(self.distances <= radius)
+
+    def _keep(self, kept: AnyArray) -> Balls:
+        counted = np.concatenate(([0], np.cumsum(kept)))
+        return Balls(counted[self.starts], self.members[kept], None if self.distances is None else self.distances[kept])
 
     def filled(self, places: IndexArray, others: Balls) -> Balls:
         """Return the balls with those at some places, which are empty, taken from others."""
@@ -56,10 +72,10 @@ class Balls(NamedTuple):
         chosen = np.zeros(len(sizes), np.bool_)
         chosen[places] = True
         from_others = np.repeat(chosen, sizes)
-        members = np.empty(len(from_others), np.int64)
-        members[from_others] = others.members
-        members[~from_others] = self.members
-        return Balls.of(sizes, members)
+        members, distances = np.empty(len(from_others), np.int64), np.empty(len(from_others))
+        members[from_others], members[~from_others] = others.members, self.members
+        distances[from_others], distances[~from_others] = others.distances, self.distances
+        return Balls.of(sizes, members, distances)
 
 
 class _Search(NamedTuple):
@@ -83,7 +99,7 @@ class _Search(NamedTuple):
             inside = distances <= self.radius
             wide = np.flatnonzero(inside[:, -1]) if depth < self.n_train else np.empty(0, np.int64)
             inside[wide] = False
-            found = Balls.of(inside.sum(axis=1), indices[inside])
+            found = Balls.of(inside.sum(axis=1), indices[inside], distances[inside])
             if wide.size == 0:
                 yield found
                 continue
@@ -185,5 +201,5 @@ def _as_row(row: npt.ArrayLike) -> IndexArray:
     if points.ndim != 1:
         raise ValueError(f"indices must be a list of training points for each query; got an entry {row!r}.")
     if points.size and points.dtype.kind not in "iu":
-        raise ValueError(f"indices must be whole numbers; got dtype {points.dtype}. Use indices.astype(int).")
+        raise ValueError(f"indices must be integers; got dtype {points.dtype}. Use indices.astype(int).")
     return points.astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pivotal._types import AnyArray, FloatArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.neighbors._approximate import ApproximateIndex, EuclideanSpace, Settings
-from pivotal.neighbors._metrics import Metric
+from pivotal.neighbors.metrics import Metric
 
 __all__ = ["FaissFlat", "FaissFlatIndex", "FaissHNSW", "FaissHNSWIndex", "FaissIVF", "FaissIVFIndex"]
 
@@ -37,6 +38,7 @@ class FaissFlat(Settings):
     FaissFlat()
     """
 
+    exact: ClassVar[bool] = True
     name: ClassVar[str] = "faiss-flat"
     package: ClassVar[str] = "faiss"
     extra: ClassVar[str] = "faiss"
@@ -133,21 +135,44 @@ class FaissHNSW(Settings):
         return FaissHNSWIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 
 
-@contextmanager
-def _threads(faiss: Any, n_threads: int) -> Iterator[None]:
-    """Give FAISS so many threads; the setting belongs to the process."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(n_threads)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
+class _ThreadSetting:
+    """The number of threads that FAISS uses: one for the process with some libraries, one per thread with others.
+
+    So whoever searches sets it, searches that want the same number run side by side, those that want another wait, and
+    everyone restores what was there before the first of them came.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._users = 0
+        self._wanted = self._before = 0
+
+    @contextmanager
+    def of(self, faiss: Any, n_threads: int) -> Iterator[None]:
+        """Give FAISS so many threads."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._users == 0 or self._wanted == n_threads)
+            if self._users == 0:
+                self._wanted, self._before = n_threads, int(faiss.omp_get_max_threads())
+            self._users += 1
+            faiss.omp_set_num_threads(n_threads)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._users -= 1
+                faiss.omp_set_num_threads(self._before)
+                if self._users == 0:
+                    self._changed.notify_all()
+
+
+_threads = _ThreadSetting().of
 
 
 class FaissFlatIndex(ApproximateIndex):
     """Exhaustive search by FAISS; see `FaissFlat`, and `ApproximateIndex` for the parameters."""
 
-    exact: ClassVar[bool] = True
+    exact: bool | None = True
 
     def _build(self, points: npt.NDArray[np.float32]) -> None:
         self._index = self._package.IndexFlatL2(points.shape[1])

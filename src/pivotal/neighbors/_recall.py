@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pivotal.neighbors._index import Index
+from pivotal.core.types import IndexArray
+from pivotal.neighbors.brute import Neighbors
+from pivotal.neighbors.index import Index
 
-__all__ = ["measure_recall"]
+__all__ = ["draw_queries", "measure_recall", "search_sample"]
 
 
 def measure_recall(index: Index, exact: Index, queries: Any, depth: int, *, sample: int = 200, seed: int = 0) -> float:
@@ -50,7 +52,7 @@ def measure_recall(index: Index, exact: Index, queries: Any, depth: int, *, samp
     0.5
     """
     if not isinstance(sample, numbers.Integral) or isinstance(sample, bool) or sample < 1:
-        raise ValueError(f"sample must be a whole number of at least 1; got {sample!r}.")
+        raise ValueError(f"sample must be an integer of at least 1; got {sample!r}.")
     if exact.n_train != index.n_train:
         raise ValueError(
             f"both indexes must hold the same training points; got {index.n_train} and {exact.n_train} of them."
@@ -58,12 +60,19 @@ def measure_recall(index: Index, exact: Index, queries: Any, depth: int, *, samp
     n_queries = index.n_train if queries is None else queries.shape[0]
     if n_queries == 0:
         raise ValueError("queries must have at least one row; got none.")
-    chosen = np.sort(np.random.default_rng(seed).choice(n_queries, min(sample, n_queries), replace=False))
-    if queries is None:
-        found, true = (
-            np.concatenate([one.search_self(i, i + 1, depth)[0] for i in chosen.tolist()]) for one in (index, exact)
-        )
-    else:
-        found, true = (one.search(queries[chosen], depth)[0] for one in (index, exact))
+    chosen = draw_queries(n_queries, sample, seed)
+    found, true = (search_sample(one, queries, chosen, depth)[0] for one in (index, exact))
     hits = sum(np.intersect1d(a, b, assume_unique=True).size for a, b in zip(found, true, strict=True))
     return hits / true.size
+
+
+def draw_queries(n_queries: int, sample: int, seed: int = 0) -> IndexArray:
+    """Return the numbers of at most `sample` queries, drawn without repetition, ascending."""
+    return np.sort(np.random.default_rng(seed).choice(n_queries, min(sample, n_queries), replace=False))
+
+
+def search_sample(index: Index, queries: Any, chosen: IndexArray, depth: int) -> Neighbors:
+    """Return the lists of some queries; of some training points, against all the others, where `queries` is None."""
+    if queries is not None:
+        return index.search(queries[chosen], depth)
+    return index.search_rows(chosen, depth)

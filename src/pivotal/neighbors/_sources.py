@@ -23,10 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pivotal._types import AnyArray
-from pivotal._validation import count_not_finite
+from pivotal.core.types import AnyArray, IndexArray
+from pivotal.core.validation import count_not_finite
 
-__all__ = ["ArraySource", "ParquetSource", "RowSource", "is_source", "open_source"]
+__all__ = ["ArraySource", "ParquetSource", "RowSource", "is_source", "open_source", "take_rows"]
 
 Chunk: TypeAlias = tuple[int, AnyArray]
 
@@ -92,6 +92,14 @@ class RowSource(ABC):
         for first, piece in self.chunks(self._rows_at_once(), start, stop):
             rows[first - start : first - start + len(piece)] = piece
         return rows
+
+    def take(self, rows: IndexArray) -> AnyArray:
+        """Return some rows, given by number, in any order; all are read through once."""
+        taken = np.empty((len(rows), self.n_columns), self.dtype)
+        for first, piece in self.chunks(self._rows_at_once()):
+            here = (rows >= first) & (rows < first + len(piece))
+            taken[here] = piece[rows[here] - first]
+        return taken
 
     @abstractmethod
     def _read(self, max_rows: int, start: int, stop: int) -> Iterator[Chunk]:
@@ -287,6 +295,11 @@ class ParquetSource(RowSource):
                 entries = entries.flatten()
             rows[:, column : column + width] = _to_numbers(entries).reshape(len(rows), width)
             column += width
+
+
+def take_rows(X: Any, rows: IndexArray) -> Any:
+    """Return some training points, given by index, of an array, a sparse matrix or a file."""
+    return X.take(rows) if isinstance(X, RowSource) else X[rows]
 
 
 def is_source(X: Any) -> bool:

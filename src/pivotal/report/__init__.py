@@ -8,6 +8,6 @@ the page as JSON and is shown as text, never as markup. `compact_html` is the sm
 """
 
 from pivotal.report._compact import compact_html
-from pivotal.report._write import write_report
+from pivotal.report._report_file import write_report
 
 __all__ = ["compact_html", "write_report"]

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from pivotal._types import IndexArray
-from pivotal.report._encode import as_text
+from pivotal.core.types import IndexArray
 from pivotal.report._groups import histogram
 from pivotal.report._words import number
-from pivotal.results import Values
+from pivotal.report.encode import as_text
+from pivotal.results.values import Values
 
 __all__ = ["compact_html"]
 
@@ -43,7 +43,7 @@ def compact_html(values: Values) -> str:
     >>> page.startswith("<div"), "<svg" in page, "<script" in page
     (True, True, False)
     """
-    order = values.rank()
+    order = values.order()
     n_top = min(_ROWS, -(-len(order) // 2))
     n_bottom = min(_ROWS, len(order) - n_top)
     tables = _table(values, order[:n_top], "most valuable")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pivotal.report._words import count, number
-from pivotal.results import Values
+from pivotal.results.values import Values
 
 __all__ = ["check_efficiency", "describe", "guarantees"]
 
@@ -49,23 +49,26 @@ def guarantees(values: Values) -> list[dict[str, Any]]:
     def tell(title: str, text: str, ok: bool | None = None) -> None:
         found.append({"title": title, "text": text, "ok": ok})
 
-    bound, errors = values.error_bound, values.standard_error
-    if bound is not None and errors is None:
-        tell("Certified error", f"No value is off by more than {number(bound, 2)}.", True)
+    errors = values.standard_error
     if errors is not None:
         middle, largest = number(float(np.median(errors)), 2), number(float(errors.max()), 2)
         text = f"Standard errors are {middle} in the median and at most {largest}."
-        if bound:
-            text += f" Besides chance, no value is off by more than {number(bound, 2)}."
+        if values.bias_bound:
+            text += f" Besides chance, {_bound_of(values, values.bias_bound)}."
         tell("Sampled", text)
-    if bound is None and errors is None:
-        tell("No error bound", "These are scores of a method that plays no game, so there is nothing to be off from.")
-    if values.recall is not None:
+    elif values.bound_given_neighbors is None:
+        game = values.full_utility is not None
+        unknown = "How far these values are off is not known."
         tell(
-            "Approximate neighbours",
-            f"The index found {100 * values.recall:.4g} % of the true neighbours, as measured on some of the queries. "
-            "The error above takes its lists as true.",
+            "No error bound",
+            unknown if game else "These are scores of a method that plays no game, so there is nothing to be off from.",
         )
+    else:
+        text = f"{_bound_of(values, values.bound_given_neighbors).capitalize()}. {_parts(values)}"
+        certain = values.error_bound is not None and not values.neighbors_given
+        tell("Bounded error" if certain else "Bounded error, given these neighbours", text, certain or None)
+    if not values.neighbors_exact:
+        tell(*_neighbors(values))
     if values.vote_resolution:
         tell(
             "Rounded weights",
@@ -76,6 +79,38 @@ def guarantees(values: Values) -> list[dict[str, Any]]:
     if efficiency is not None:
         found.append(efficiency)
     return found
+
+
+def _given(values: Values) -> str:
+    """What a bound takes for granted."""
+    if values.neighbors_exact and not values.neighbors_given:
+        return ""
+    return ", given the lists of neighbours"
+
+
+def _bound_of(values: Values, bound: float) -> str:
+    return f"no value is off by more than {number(bound, 2)}{_given(values)}"
+
+
+def _parts(values: Values) -> str:
+    """Say which part of the bound is proved; what takes the neighbours for granted is not called certified."""
+    proved, allowed = number(values.proved_bound or 0.0, 2), number(values.rounding_allowance, 2)
+    certified = "certified, by proof" if not _given(values) else "by proof"
+    return f"Of this {proved} is truncation and integration, {certified}; {allowed} is a tested allowance for rounding."
+
+
+def _neighbors(values: Values) -> tuple[str, str]:
+    """Say what is known of neighbours that are not known to be the nearest."""
+    title = "Approximate neighbours" if values.neighbors_exact is False else "Neighbours of unknown quality"
+    if values.recall is None:
+        return (
+            title,
+            "How many of the true neighbours were found is not known. The error above takes the lists as true.",
+        )
+    return title, (
+        f"{100 * values.recall:.4g} % of the true neighbours were found, as measured on some of the queries. "
+        "The error above takes the lists as true."
+    )
 
 
 def check_efficiency(values: Values) -> dict[str, Any] | None:
@@ -93,7 +128,9 @@ def check_efficiency(values: Values) -> dict[str, Any] | None:
     text = f"{sums} over none: a difference of {number(gap, 2)}."
     if values.standard_error is not None:
         return {"title": "Efficiency", "text": text, "ok": None}
-    allowed = len(values) * (values.error_bound or 0.0) + 4 * _EPS * (math.fsum(np.abs(values.values)) + abs(gain))
+    allowed = len(values) * (values.bound_given_neighbors or 0.0) + 4 * _EPS * (
+        math.fsum(np.abs(values.values)) + abs(gain)
+    )
     ok = gap <= allowed
     text += f" The error bound allows {number(allowed, 2)}" + ("." if ok else ", so something is wrong.")
     return {"title": "Efficiency", "text": text, "ok": ok}

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
-from pivotal.report._encode import as_text
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.report._words import number
+from pivotal.report.encode import as_text
 
 __all__ = ["by_group", "by_response", "histogram"]
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
-from pivotal.report._encode import as_text, pack, pack_whole
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.report._words import grouped
-from pivotal.results import Values
+from pivotal.report.encode import as_text, pack, pack_whole
+from pivotal.results.values import Values
 
 __all__ = ["choose_shown", "columns_of", "number_neighbours", "tell_choice"]
 
@@ -35,20 +35,20 @@ def choose_shown(values: Values, first: IndexArray, most: int, rng: np.random.Ge
     """
     if len(values) <= most:
         return np.arange(len(values))
-    order = values.rank()
+    order = values.order()
     end = most // 8
     wanted = np.concatenate([first, order[:end], order[len(order) - end :], rng.permutation(len(values))])
     return np.sort(pd.unique(wanted)[:most])
 
 
-def tell_choice(n_shown: int, n_train: int) -> str:
-    """Say whether all points are shown and, if not, which."""
+def tell_choice(n_shown: int, n_train: int, more: str) -> str:
+    """Say whether all points are shown and, if not, which, and how to see more."""
     if n_shown == n_train:
         return "Every point. A click or Enter opens a row; arrow keys move between rows."
     return (
         f"{grouped(n_shown)} of {grouped(n_train)} points are shown here, on the map and in the download: suspected "
         "label errors with their neighbours, the two ends of the ranking, and a random sample of the rest. Everything "
-        "else on this page counts all points. Values.to_frame() has every row, and max_points= shows more."
+        f"else on this page counts all points. {more}"
     )
 
 
@@ -56,13 +56,11 @@ def columns_of(
     values: Values, shown: IndexArray, labels: AnyArray | None, responses: FloatArray | None, owners: AnyArray | None
 ) -> dict[str, Any]:
     """Pack what is known of the points shown, all but texts and images."""
-    rank = np.empty(len(values), dtype=np.int64)
-    rank[values.rank()] = np.arange(1, len(values) + 1)
     named = not np.array_equal(values.ids, np.arange(len(values)))
     columns: dict[str, Any] = {
         "value": pack(values.values[shown], "f8"),
         "index": pack_whole(shown),
-        "rank": pack_whole(rank[shown]),
+        "rank": pack_whole(values.rank()[shown]),
         "ids": [as_text(name, _NAME) for name in values.ids[shown]] if named else None,
     }
     if values.standard_error is not None:

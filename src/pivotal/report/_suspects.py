@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
-from pivotal._types import AnyArray, IndexArray
-from pivotal._validation import is_sparse
-from pivotal.report._encode import as_text
+from pivotal.core.types import AnyArray, IndexArray
+from pivotal.core.validation import is_sparse
+from pivotal.report.encode import as_text
 
 __all__ = ["Suspects", "find_neighbours", "find_suspects", "read_suspects"]
 
@@ -28,7 +29,9 @@ class Suspects:
     points : int array of shape (n_suspects,)
         Training indices.
     total : int
-        How many are suspected in all; no more than some hundreds are told.
+        How many are suspected in all; no more than some hundreds are listed.
+    probable : int
+        How many are probably wrong, however many were asked for.
     suggested : list of n_suspects str
         The label that the neighbourhood suggests.
     why : list of n_suspects str
@@ -39,6 +42,7 @@ class Suspects:
 
     points: IndexArray
     total: int
+    probable: int
     suggested: list[str]
     why: list[str]
     nearest: IndexArray
@@ -52,43 +56,45 @@ class Suspects:
         return np.column_stack([self.points, self.nearest[self.points]]).ravel()
 
 
-def find_suspects(X: Any, labels: AnyArray, ids: AnyArray, metric: str) -> Suspects:
-    """Look for label errors with `pivotal.cleaning`, at its defaults."""
-    from pivotal.cleaning import find_label_errors
+def find_suspects(
+    X: Any, labels: AnyArray, ids: AnyArray, metric: str, metric_params: Mapping[str, Any] | None
+) -> Suspects:
+    """Look for label errors with `pivotal.find_label_errors`, at its defaults."""
+    from pivotal.analysis.label_errors import find_label_errors
 
     largest = float(abs(X.data if is_sparse(X) else X).max(initial=0.0))
     # A forest splits features, not distances, and holds them in single precision.
     no_forest = metric == "precomputed" or largest > np.finfo(np.float32).max
     options: dict[str, Any] = {"n_trees": 0} if no_forest else {}
-    return read_suspects(find_label_errors(X, labels, ids=ids, metric=metric, **options), len(labels))
+    errors = find_label_errors(X, labels, ids=ids, metric=metric, metric_params=metric_params, **options)
+    return read_suspects(errors, len(labels))
 
 
 def read_suspects(errors: Any, n_train: int) -> Suspects:
     """Take from a `LabelErrors` what the page tells."""
-    from pivotal.cleaning import LabelErrors
+    from pivotal.analysis.label_errors import LabelErrors
 
     if not isinstance(errors, LabelErrors):
-        raise TypeError(
-            f"suspects must come from pivotal.cleaning.find_label_errors, or be False; got {type(errors).__name__}."
-        )
+        raise TypeError(f"suspects must come from pivotal.find_label_errors, or be False; got {type(errors).__name__}.")
     if errors.scores.size != n_train:
         raise ValueError(f"suspects must be of these {n_train} training points; got some of {errors.scores.size} rows.")
     points = errors.suspects[:_MOST]
     return Suspects(
         points=points,
         total=errors.suspects.size,
+        probable=errors.n_probable,
         suggested=[as_text(errors.suggested[row], _NAME) for row in points],
         why=[_sentence(as_text(errors.explain(row), _REASON)) for row in points],
         nearest=errors.nearest[:, :_WIDTH],
     )
 
 
-def find_neighbours(X: Any, metric: str) -> IndexArray:
+def find_neighbours(X: Any, metric: str, metric_params: Mapping[str, Any] | None) -> IndexArray:
     """Return the nearest others of every training point; shape (n_train, 5), or fewer columns if there are fewer."""
     from pivotal.neighbors import as_index, blocks
 
     depth = min(_WIDTH, X.shape[0] - 1)
-    index = as_index("auto", X, metric=metric)
+    index = as_index("auto", X, metric=metric, metric_params=metric_params)
     parts = [index.search_self(rows.start, rows.stop, depth)[0] for rows in blocks(X.shape[0], index.block_size(depth))]
     return np.concatenate(parts)
 

@@ -8,7 +8,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def grouped(whole: int) -> str:
-    """Return a whole number in groups of three digits."""
+    """Return an integer in groups of three digits."""
     return f"{whole:,}".replace(",", "\u202f")
 
 

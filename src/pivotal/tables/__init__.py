@@ -6,6 +6,7 @@ good for (a number, a category, a vector, something to look at) is decided here,
 
 from __future__ import annotations
 
+from pivotal.tables.label_column import cells_of_labels
 from pivotal.tables.prepare import Prepared, prepare, split
 from pivotal.tables.read import FORMATS, read, read_many
 from pivotal.tables.roles import Roles, Treatment
@@ -18,6 +19,7 @@ __all__ = [
     "Roles",
     "Table",
     "Treatment",
+    "cells_of_labels",
     "check_results_target",
     "check_target",
     "prepare",

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.tables._features import finite_numbers
 from pivotal.tables._pieces import Piece, read_piece
 from pivotal.tables._summary import Question, Summary, words_of
 from pivotal.tables.columns import as_vectors
-from pivotal.tables.labels import as_classes, as_responses
+from pivotal.tables.label_column import as_classes, as_responses
 from pivotal.tables.prepare import row_names
 from pivotal.tables.roles import Roles
 from pivotal.tables.table import Table
@@ -109,7 +109,7 @@ def features_of(piece: Piece, encoding: Encoding) -> FloatArray:
     gaps = encoding.roles.gaps
     blocks: list[AnyArray] = []
     if encoding.numbers:
-        numbers = np.column_stack([finite_numbers(table, name, encoding.roles) for name in encoding.numbers])
+        numbers = finite_numbers(table, encoding.numbers, gaps)
         blocks.append((numbers - encoding.mean) / encoding.deviation)
     for name, values in encoding.categories.items():
         blocks.append(_one_hot(*words_of(table, name, gaps), values))
@@ -157,7 +157,7 @@ def labels_of(piece: Piece, labelling: Labelling) -> AnyArray:
     table = read_piece(piece, labelling.name, labelling.schema, [labelling.label])
     if labelling.regression:
         return as_responses(table, labelling.label)
-    return as_classes(table, labelling.label, labelling.numeric)
+    return as_classes(table, labelling.label, numeric=labelling.numeric)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,144 +2,205 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pivotal._types import AnyArray, FloatArray
-from pivotal.tables.columns import Kind, as_numbers, as_text, as_vectors
-from pivotal.tables.roles import Roles
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.tables._cells import convert, is_numeric, is_string
+from pivotal.tables.columns import Kind, as_numbers, as_vectors, as_words, type_of
+from pivotal.tables.roles import Choice, Roles
 from pivotal.tables.table import Table
 
 MOST_CATEGORIES: Final = 1000  # columns that one-hot encoding may make of one
+_LARGEST: Final = 1e140  # whose square is still finite, and whose distances are
 
 
-def build(
-    train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Roles
-) -> tuple[FloatArray, FloatArray | None, dict[str, str]]:
-    """Return the features of both tables, and what was done to each column."""
+class Features(NamedTuple):
+    """Features of the training rows and of the test rows, and what was done to each column."""
+
+    X: FloatArray
+    X_test: FloatArray | None
+    done: dict[str, str]
+
+
+def build(train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Roles, known: Choice) -> Features:
+    """Return the features of both tables: numbers first, then categories, then vectors.
+
+    Parameters
+    ----------
+    train, test : Table
+    kinds : mapping of str to Kind
+        The columns that are features.
+    roles : Roles
+    known : Choice
+        What is known of the training table.
+    """
     done: dict[str, str] = {}
-    blocks: list[tuple[FloatArray, FloatArray | None]] = []
-    simple = {name: kind for name, kind in kinds.items() if kind in ("number", "category")}
-    if simple:
-        blocks.append(_simple(train, test, simple, roles, done))
+    tables = [table for table in (train, test) if table is not None]
+    blocks: list[list[FloatArray]] = []
+    for kind, make in (("number", partial(_numbers, known.numbers)), ("category", _categories)):
+        names = [name for name, one in kinds.items() if one == kind]
+        if names:
+            blocks.append(make(tables, names, roles, done))
     for name, kind in kinds.items():
         if kind in ("vector", "matrix"):
-            blocks.append(_vectors(train, test, name, kind, roles, done))
-    X = blocks[0][0] if len(blocks) == 1 else np.hstack([block for block, _ in blocks])
-    if test is None:
-        return X, None, done
-    parts = [block for _, block in blocks if block is not None]
-    return X, parts[0] if len(parts) == 1 else np.hstack(parts), done
+            blocks.append(_vectors(tables, name, kind, roles, done))
+    X = [parts[0] if len(parts) == 1 else np.hstack(parts) for parts in zip(*blocks, strict=True)]
+    return Features(X[0], X[1] if test is not None else None, done)
 
 
-def _simple(
-    train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Roles, done: dict[str, str]
-) -> tuple[FloatArray, FloatArray | None]:
-    """Numbers and categories, by a ColumnTransformer."""
-    from sklearn.compose import ColumnTransformer
+def _numbers(
+    known: Mapping[str, FloatArray], tables: Sequence[Table], names: Sequence[str], roles: Roles, done: dict[str, str]
+) -> list[FloatArray]:
+    """Numbers: gaps filled with the median of the training rows, then standardised."""
     from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import StandardScaler
 
-    frames = [_frame(table, kinds, roles) for table in (train, test) if table is not None]
-    numbers = [name for name, kind in kinds.items() if kind == "number"]
-    categories = [name for name, kind in kinds.items() if kind == "category"]
-    places = {name: f"c{place}" for place, name in enumerate(kinds)}
-    for name in categories:
-        n_different = frames[0][places[name]].nunique()
-        if n_different > MOST_CATEGORIES:
+    blocks = []
+    for place, table in enumerate(tables):
+        block = finite_numbers(table, names, roles.gaps, known if place == 0 else None)
+        _check_gaps(table, names, np.isnan(block), roles)
+        blocks.append(block)
+    n_gaps = np.sum([np.isnan(block).sum(axis=0) for block in blocks], axis=0)
+    medians = np.full(len(names), np.nan)
+    if n_gaps.any():
+        imputer = SimpleImputer(strategy="median").fit(blocks[0])
+        medians, blocks = imputer.statistics_, [imputer.transform(block) for block in blocks]
+    if roles.scale != "none":
+        scaler = StandardScaler().fit(blocks[0])
+        blocks = [scaler.transform(block) for block in blocks]
+    for place, name in enumerate(names):
+        words = ["as it is" if roles.scale == "none" else "standardised"]
+        if n_gaps[place]:
+            words.append(_filled(int(n_gaps[place]), f"the median {medians[place]:.4g}"))
+        done[name] = ", ".join(words)
+    return blocks
+
+
+def _categories(tables: Sequence[Table], names: Sequence[str], roles: Roles, done: dict[str, str]) -> list[FloatArray]:
+    """Categories: gaps filled with the most frequent value of the training rows, then one-hot encoded."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
+    blocks = []
+    for table in tables:
+        block = np.empty((len(table), len(names)), dtype=object)
+        for place, name in enumerate(names):
+            block[:, place] = as_words(table, name, roles.gaps)
+        _check_gaps(table, names, pd.isna(block), roles)
+        blocks.append(block)
+    n_gaps = np.sum([pd.isna(block).sum(axis=0) for block in blocks], axis=0)
+    if n_gaps.any():
+        imputer = SimpleImputer(strategy="most_frequent", missing_values=None).fit(blocks[0])
+        blocks = [imputer.transform(block) for block in blocks]
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(blocks[0])
+    for place, (name, values) in enumerate(zip(names, encoder.categories_, strict=True)):
+        if len(values) > MOST_CATEGORIES:
             raise ValueError(
-                f"column {name!r} of {train.name} has {n_different} different values, too many to one-hot encode; "
+                f"column {name!r} of {tables[0].name} has {len(values)} different values, too many to one-hot encode; "
                 f"at most {MOST_CATEGORIES} are allowed. Group them, or --ignore it."
             )
-    scaler = "passthrough" if roles.scale == "none" else StandardScaler()
-    transformer = ColumnTransformer(
-        [
-            ("numbers", make_pipeline(SimpleImputer(strategy="median"), scaler), [places[name] for name in numbers]),
-            (
-                "categories",
-                make_pipeline(
-                    SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-                ),
-                [places[name] for name in categories],
-            ),
-        ],
-        sparse_threshold=0.0,
-    )
-    X: FloatArray = transformer.fit_transform(frames[0])
-    X_test: FloatArray | None = transformer.transform(frames[1]) if test is not None else None
-    for name, kind in kinds.items():
-        n_gaps = [int(frame[places[name]].isna().sum()) for frame in frames]
-        done[name] = _told(kind, frames[0][places[name]], n_gaps, roles)
-    return X, X_test
+        words = [f"one-hot, {len(values)} values"]
+        if n_gaps[place]:
+            words.append(_filled(int(n_gaps[place]), "the most frequent value"))
+        n_strange = int((~np.isin(blocks[1][:, place].astype(str), values.astype(str))).sum()) if tables[1:] else 0
+        done[name] = ", ".join(words) + strangers_in_words(n_strange)
+    return [encoder.transform(block) for block in blocks]
 
 
-def _frame(table: Table, kinds: Mapping[str, Kind], roles: Roles) -> pd.DataFrame:
-    columns: dict[str, AnyArray] = {}
-    for place, (name, kind) in enumerate(kinds.items()):
-        if kind == "number":
-            content = finite_numbers(table, name, roles)
-        else:
-            content = as_text(table, name, roles.gaps)
-            content[pd.isna(content)] = np.nan
-        gaps = np.flatnonzero(pd.isna(content))
-        if gaps.size and roles.missing == "reject":
-            raise ValueError(
-                f"column {name!r} of {table.name} must have no gaps with --missing reject; {gaps.size} of {len(table)} "
-                f"cells are empty, the first in {table.row(gaps[0])}. Fill them, or use --missing impute."
-            )
-        columns[f"c{place}"] = content  # names of the user's may repeat in another case, or be empty
-    return pd.DataFrame({key: pd.Series(content) for key, content in columns.items()})
+def strangers_in_words(n_strange: int) -> str:
+    """Say how many test rows have a value that training rows do not have."""
+    if not n_strange:
+        return ""
+    who = "1 test row has a value" if n_strange == 1 else f"{n_strange} test rows have values"
+    return f", {who} not in training"
 
 
-def finite_numbers(table: Table, name: str, roles: Roles) -> FloatArray:
-    """Return a column of numbers, NaN where there is a gap; raise where there is anything else."""
-    numbers, wrong = as_numbers(table, name, roles.gaps)
-    if len(wrong):
+def _filled(n_gaps: int, filling: str) -> str:
+    return f"{n_gaps} {'gap' if n_gaps == 1 else 'gaps'} filled with {filling}"
+
+
+def _check_gaps(table: Table, names: Sequence[str], gaps: AnyArray, roles: Roles) -> None:
+    if roles.missing == "reject" and gaps.any():
+        place = int(np.flatnonzero(gaps.any(axis=0))[0])
+        rows = np.flatnonzero(gaps[:, place])
+        raise ValueError(
+            f"column {names[place]!r} of {table.name} must have no gaps with --missing reject; {rows.size} of "
+            f"{len(table)} cells are empty, the first in {table.row(rows[0])}. Fill them, or use --missing impute."
+        )
+
+
+def finite_numbers(
+    table: Table, names: Sequence[str], gaps: Collection[str], columns: Mapping[str, FloatArray] | None = None
+) -> FloatArray:
+    """Return columns of numbers as an array of shape (n_rows, n_columns), NaN where there is a gap.
+
+    Parameters
+    ----------
+    table : Table
+    names : sequence of str
+    gaps : collection of str
+        Texts that stand for a missing cell.
+    columns : mapping of str to array, optional
+        Those that have been read already.
+
+    Raises
+    ------
+    ValueError
+        If there is anything but numbers and gaps, or a number that is not finite.
+    """
+    found = dict(columns or {})
+    missing = [name for name in names if name not in found]
+    for name in missing:
+        if not is_numeric(type_of(table, name)) and not is_string(type_of(table, name)):
+            found[name] = _checked(table, name, *as_numbers(table, name, gaps))
+    for cells in convert(table, [name for name in missing if name not in found], gaps):
+        for place, name in enumerate(cells.names):
+            wrong = None if cells.wrong is None else np.flatnonzero(cells.wrong[place])
+            found[name] = _checked(table, name, cells.numbers[place], wrong)
+    block = np.empty((len(table), len(names)))
+    for place, name in enumerate(names):
+        block[:, place] = found[name]
+    large = np.abs(block) > _LARGEST
+    if large.any():
+        place = int(np.flatnonzero(large.any(axis=0))[0])
+        row = int(np.flatnonzero(large[:, place])[0])
+        number = block[row, place]
+        rule = "must hold finite numbers" if np.isinf(number) else f"must stay within {_LARGEST:.0e}"
+        raise ValueError(
+            f"column {names[place]!r} of {table.name} {rule}; got {number} in {table.row(row)}. Fix it, or leave the "
+            "column out with --ignore."
+        )
+    return block
+
+
+def _checked(table: Table, name: str, numbers: FloatArray, wrong: IndexArray | None) -> FloatArray:
+    if wrong is not None and len(wrong):
         cell = table.column(name)[int(wrong[0])].as_py()
         raise ValueError(
             f"column {name!r} of {table.name} must hold numbers, as in training; got {cell!r} in {table.row(wrong[0])}."
         )
-    endless = np.flatnonzero(np.isinf(numbers))
-    if endless.size:
-        raise ValueError(
-            f"column {name!r} of {table.name} must hold finite numbers; got {numbers[endless[0]]} in "
-            f"{table.row(endless[0])}."
-        )
     return numbers
 
 
-def _told(kind: Kind, column: pd.Series[Any], n_gaps: list[int], roles: Roles) -> str:
-    if kind == "number":
-        words = ["as it is" if roles.scale == "none" else "standardised"]
-        filling = f"the median {column.median():.4g}"
-    else:
-        words = [f"one-hot, {column.nunique()} values"]
-        filling = "the most frequent value"
-    if sum(n_gaps):
-        words.append(f"{sum(n_gaps)} {'gap' if sum(n_gaps) == 1 else 'gaps'} filled with {filling}")
-    return ", ".join(words)
-
-
-def _vectors(
-    train: Table, test: Table | None, name: str, kind: Kind, roles: Roles, done: dict[str, str]
-) -> tuple[FloatArray, FloatArray | None]:
+def _vectors(tables: Sequence[Table], name: str, kind: Kind, roles: Roles, done: dict[str, str]) -> list[FloatArray]:
     """Embeddings as they are; blocks of numbers standardised."""
     from sklearn.preprocessing import StandardScaler
 
-    X = as_vectors(train, name)
-    X_test = None if test is None else as_vectors(test, name)
-    if X_test is not None and X_test.shape[1] != X.shape[1]:
+    blocks = [as_vectors(table, name) for table in tables]
+    length = blocks[0].shape[1]
+    if blocks[-1].shape[1] != length:
         raise ValueError(
-            f"column {name!r} must hold vectors of one length; got {X.shape[1]} numbers in {train.name} and "
-            f"{X_test.shape[1]} in the test rows."
+            f"column {name!r} must hold vectors of one length; got {length} numbers in {tables[0].name} and "
+            f"{blocks[-1].shape[1]} in the test rows."
         )
     scaled = roles.scale == "all" or (roles.scale == "numbers" and kind == "matrix")
-    done[name] = f"{X.shape[1]} numbers, {'standardised' if scaled else 'as they are'}"
+    done[name] = f"{length} numbers, {'standardised' if scaled else 'as they are'}"
     if not scaled:
-        return X, X_test
-    scaler = StandardScaler().fit(X)
-    return scaler.transform(X), None if X_test is None else scaler.transform(X_test)
+        return blocks
+    scaler = StandardScaler().fit(blocks[0])
+    return [scaler.transform(block) for block in blocks]

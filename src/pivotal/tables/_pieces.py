@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pivotal.tables._remote import in_words, is_pattern, is_url, link_of, locate
-from pivotal.tables.read import format_of
+from pivotal.tables.read import first_line, format_of, repeated
 from pivotal.tables.table import Table
 
 __all__ = ["Piece", "Source", "open_parquet", "over", "read_piece"]
@@ -257,8 +257,7 @@ def _read_footer(fragment: Any, name: str) -> _Footer:
 
 
 def _damaged(name: str, error: Exception) -> ValueError:
-    told = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
-    return ValueError(f"{name} is not a parquet file, or damaged ({told}).")
+    return ValueError(f"{name} is not a parquet file, or damaged ({first_line(error)}).")
 
 
 def _groups(footer: _Footer) -> list[list[int]]:
@@ -279,7 +278,7 @@ def _groups(footer: _Footer) -> list[list[int]]:
 def _unified(schemas: Sequence[pa.Schema], files: Sequence[_File]) -> pa.Schema:
     """Return columns of types that hold the content of every file."""
     first, name = schemas[0], files[0].name
-    twice = [column for place, column in enumerate(first.names) if column in first.names[:place]]
+    twice = repeated(first.names)
     if twice:
         raise ValueError(f"{name} must have a name for each column; {twice[0]!r} occurs twice. Rename one.")
     schema = first

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final, NamedTuple
 
@@ -11,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.tables._features import MOST_CATEGORIES, finite_numbers
 from pivotal.tables._pieces import Piece, read_piece
-from pivotal.tables.columns import Kind, as_text, as_vectors, find_gaps, holds_lists, kind_of
-from pivotal.tables.labels import all_numbers, as_classes, as_responses
+from pivotal.tables.columns import Kind, as_vectors, as_words, find_gaps, profile
+from pivotal.tables.label_column import as_classes, as_responses, check_kind
 from pivotal.tables.prepare import row_names
 from pivotal.tables.roles import Roles, choose, matching
 from pivotal.tables.table import Table
@@ -37,11 +38,13 @@ _EPS: Final = float(np.finfo(np.float64).eps)
 
 
 class Moments(NamedTuple):
-    """Number of rows, and of each column the mean and the sum of squared deviations from it."""
+    """Number of rows, and of each column the mean, the sum of squared deviations from it, and the extremes."""
 
     n_rows: int
     mean: FloatArray
     squares: FloatArray
+    low: FloatArray
+    high: FloatArray
 
     @classmethod
     def of(cls, columns: FloatArray) -> Moments:
@@ -50,7 +53,12 @@ class Moments(NamedTuple):
             mean = columns.mean(axis=1)
             rest = columns - mean[:, np.newaxis]
             squares = (rest**2).sum(axis=1) - rest.sum(axis=1) ** 2 / columns.shape[1]
-        return cls(columns.shape[1], mean, squares)
+        return cls(columns.shape[1], mean, squares, columns.min(axis=1), columns.max(axis=1))
+
+    def only(self, places: Sequence[int]) -> Moments:
+        """Return those of some of the columns."""
+        some = list(places)
+        return Moments(self.n_rows, self.mean[some], self.squares[some], self.low[some], self.high[some])
 
     def joined(self, other: Moments) -> Moments:
         """Return those of the rows of both, by the formula of Chan, Golub and LeVeque."""
@@ -59,7 +67,8 @@ class Moments(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             step = other.mean - self.mean
             squares = self.squares + other.squares + step**2 * (self.n_rows * share)
-            return Moments(n_rows, self.mean + step * share, squares)
+            low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+            return Moments(n_rows, self.mean + step * share, squares, low, high)
 
     @property
     def deviation(self) -> FloatArray:
@@ -82,15 +91,17 @@ class Different(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Gaps among the labels, whether all are numbers, and the classes."""
+    """Gaps among the labels, whether all are integers, and how many rows have each, by their text."""
 
     gaps: int
     numeric: bool
-    classes: frozenset[Any]
+    counts: dict[str, int]
 
     def joined(self, other: Labels) -> Labels:
         """Return what is known of both."""
-        return Labels(self.gaps + other.gaps, self.numeric and other.numeric, self.classes | other.classes)
+        counts = Counter(self.counts)
+        counts.update(other.counts)
+        return Labels(self.gaps + other.gaps, self.numeric and other.numeric, dict(counts))
 
 
 class Width(NamedTuple):
@@ -121,6 +132,8 @@ class Question:
         Categories that are text if they have too many different values.
     training : bool, default=True
         Whether anything is learned; test rows are only checked.
+    known : mapping of str to list of str
+        The values of the categories, where test rows are checked.
     """
 
     name: str
@@ -130,6 +143,7 @@ class Question:
     kinds: Mapping[str, Kind]
     undecided: Collection[str] = ()
     training: bool = True
+    known: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def of(self, *kinds: Kind) -> list[str]:
         """Return the columns of some kinds."""
@@ -159,13 +173,11 @@ def look_at(piece: Piece, question: Question) -> Look:
     roles = question.roles
     table = read_piece(piece, question.name, question.schema, question.schema.names)
     certain = matching(table, roles.categorical, "--categorical")
-    undecided = [
-        name
-        for name in table.columns
-        if name not in certain and kind_of(table, name, roles.gaps, roles.max_categories) in ("category", "text")
-    ]
-    kinds, treatments = choose(table, replace(roles, categorical=[*certain, *undecided]))
-    return Look(kinds, treatments, frozenset(undecided) & frozenset(kinds))
+    open_ = [name for name in table.columns if name not in set(certain)]
+    found = profile(table, open_, roles.gaps, roles.max_categories)
+    undecided = [name for name in open_ if found.kinds[name] in ("category", "text")]
+    choice = choose(table, replace(roles, categorical=[*certain, *undecided]))
+    return Look(choice.kinds, choice.treatments, frozenset(undecided) & frozenset(choice.kinds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +198,8 @@ class Summary:
         How long they are.
     labels : Labels
         What is predicted.
+    strange : dict of str to int
+        How many test rows have a value that training rows do not have, in columns of categories.
     """
 
     n_rows: int
@@ -194,6 +208,7 @@ class Summary:
     categories: dict[str, Different]
     vectors: dict[str, Width]
     labels: Labels
+    strange: dict[str, int]
 
     def joined(self, other: Summary) -> Summary:
         """Return what is known of the rows of both."""
@@ -207,6 +222,7 @@ class Summary:
             {name: found.joined(other.categories[name]) for name, found in self.categories.items()},
             {name: _joined(name, width, other.vectors[name]) for name, width in self.vectors.items()},
             self.labels.joined(other.labels),
+            {name: n_strange + other.strange[name] for name, n_strange in self.strange.items()},
         )
 
 
@@ -237,8 +253,9 @@ def summarise(piece: Piece, question: Question) -> Summary:
     roles, table = question.roles, question.read(piece)
     if question.training and roles.id is not None:
         row_names(table, roles.id, "--id")
-    numbers = {name: finite_numbers(table, name, roles) for name in question.of("number")}
-    gaps = {name: int(np.isnan(column).sum()) for name, column in numbers.items()}
+    columns = question.of("number")
+    numbers = finite_numbers(table, columns, roles.gaps).T if columns else np.empty((0, len(table)))
+    gaps = dict(zip(columns, np.isnan(numbers).sum(axis=1).tolist(), strict=True))
     gaps |= {name: find_gaps(table, name, roles.gaps).size for name in question.of("category", "empty")}
     categories = {}
     for name in question.of("category") if question.training else ():
@@ -248,11 +265,18 @@ def summarise(piece: Piece, question: Question) -> Summary:
     return Summary(
         len(table),
         gaps,
-        Moments.of(np.array(list(numbers.values()))) if numbers and question.training else None,
+        Moments.of(np.ascontiguousarray(numbers)) if columns and question.training else None,
         categories,
         {name: _width(table, name, question) for name in question.of("vector", "matrix")},
         _labels(table, question),
+        {name: _count_strange(table, name, question) for name in question.of("category") if name in question.known},
     )
+
+
+def _count_strange(table: Table, name: str, question: Question) -> int:
+    words, codes = words_of(table, name, question.roles.gaps)
+    known = {*question.known[name], None}
+    return int(np.isin(codes, [place for place, word in enumerate(words) if word not in known]).sum())
 
 
 def _width(table: Table, name: str, question: Question) -> Width:
@@ -264,31 +288,29 @@ def _width(table: Table, name: str, question: Question) -> Width:
 
 def _labels(table: Table, question: Question) -> Labels:
     label = question.roles.label
-    if holds_lists(table, label):
-        raise ValueError(f"column {label!r} of {table.name} holds vectors and cannot be --label; choose another.")
+    check_kind(table, label)
     n_gaps = find_gaps(table, label, {""}).size
     if n_gaps:
-        return Labels(n_gaps, numeric=True, classes=frozenset())
+        return Labels(n_gaps, numeric=True, counts={})
     if question.regression:
         as_responses(table, label)
-        return Labels(0, numeric=True, classes=frozenset())
-    numeric = all_numbers(table, label)
-    if numeric:
-        as_classes(table, label, numeric)
-    return Labels(0, numeric, frozenset(table.column(label).unique().to_pylist()))
+        return Labels(0, numeric=True, counts={})
+    labels = as_classes(table, label, numeric=not question.roles.classes)
+    different, counts = np.unique(labels.astype(str), return_counts=True)
+    return Labels(0, labels.dtype != object, dict(zip(different.tolist(), counts.tolist(), strict=True)))
 
 
 def words_of(table: Table, name: str, gaps: Collection[str]) -> tuple[AnyArray, IndexArray]:
     """Return the different cells of a column as text, None where there is a gap, and which of them each cell is."""
     column = table.column(name)
     if pa.types.is_nested(column.type):
-        codes, words = pd.factorize(as_text(table, name, gaps), use_na_sentinel=False)
+        codes, words = pd.factorize(as_words(table, name, gaps), use_na_sentinel=False)
         return words, codes
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     whole = column.dictionary_encode(null_encoding="encode").unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.concat_arrays(whole.chunks)
-    words = as_text(Table(pa.table({name: whole.dictionary}), table.name, table.format), name, gaps)
+    words = as_words(Table(pa.table({name: whole.dictionary}), table.name, table.format), name, gaps)
     codes = whole.indices.to_numpy(zero_copy_only=False)
     return words, codes

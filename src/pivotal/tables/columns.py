@@ -1,40 +1,60 @@
-"""What a column is, and its cells as numbers, as text or as vectors."""
+"""What a column is, and its cells as numbers, as text or as vectors: the same for the same rows in any format."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.tables._cells import (
+    are_codes,
+    are_dates,
+    convert,
+    describe_amounts,
+    is_list,
+    is_numeric,
+    is_string,
+    is_temporal,
+    plain,
+    without_gaps,
+)
 from pivotal.tables.table import Table
 
 __all__ = [
     "GAPS",
     "Kind",
     "Numbers",
+    "Profile",
+    "as_integers",
     "as_numbers",
     "as_text",
     "as_vectors",
-    "count_different",
+    "as_words",
     "find_gaps",
-    "holds_lists",
-    "is_numeric",
-    "kind_of",
+    "holds",
+    "profile",
+    "type_of",
 ]
 
 Kind = Literal["number", "category", "vector", "matrix", "text", "image", "date", "rows", "empty", "mixed", "other"]
 
 GAPS: Final = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "?"})
-_ROW_NAMES: Final = frozenset({"", "id", "index", "row", "rowid", "row_id", "unnamed: 0", "__index_level_0__"})
-_MANY_ROWS: Final = 20  # so many numbers in a row that count up by one are no coincidence
+_ROW_NAMES: Final = re.compile(
+    r"|#|_?id|_?idx|_?index|(row|line|record|sample|serial|case|item)?[ _.]?(id|idx|index|nr|no|num|number)\.?|rows?"
+    r"|rowid|rownames?|s\.?no\.?|unnamed: ?\d+|__index_level_\d+__|level_\d+",
+)
+_ADDRESS: Final = r"^\s*[A-Za-z][A-Za-z0-9+.-]+://"
 _IMAGES: Final = r"(?i)\.(png|jpe?g|gif|bmp|webp|tiff?)$"
+_TRUTH: Final = r"(?i)^(?:true|false)$"
 _NOWHERE: Final[IndexArray] = np.empty(0, dtype=np.int64)
+_LARGEST: Final = 2**63 - 1
 
 
 class Numbers(NamedTuple):
@@ -44,135 +64,218 @@ class Numbers(NamedTuple):
     wrong: IndexArray
 
 
-def kind_of(table: Table, name: str, gaps: Collection[str], max_categories: int) -> Kind:
-    """Say what a column is, going by all of its cells.
+class Profile(NamedTuple):
+    """What columns are, those of numbers as numbers, and what else there is to say about some."""
+
+    kinds: dict[str, Kind]
+    numbers: dict[str, FloatArray]
+    remarks: dict[str, str]
+
+
+def profile(
+    table: Table,
+    names: Sequence[str],
+    gaps: Collection[str],
+    max_categories: int,
+    given: Mapping[str, Kind] | None = None,
+) -> Profile:
+    """Say what columns are, going by all of their cells.
 
     Parameters
     ----------
     table : Table
-    name : str
+    names : sequence of str
+        Columns to look at.
     gaps : collection of str
         Texts that stand for a missing cell.
     max_categories : int
         Text with more different values than this is no category.
+    given : mapping of str to Kind, optional
+        What some columns are to be taken for, whatever they look like.
     """
+    kinds: dict[str, Kind] = {}
+    numbers: dict[str, FloatArray] = {}
+    remarks: dict[str, str] = {}
+    fields = {field.name: field for field in table.cells.schema}
+    open_: list[str] = []
+    for name in names:
+        kind = (given or {}).get(name) or _kind_by_type(table, name, fields[name].type)
+        if kind is None:
+            open_.append(name)
+        else:
+            kinds[name] = kind
+    for cells in convert(table, open_, gaps):
+        rows = _counting(cells.numbers)
+        for place, name in enumerate(cells.names):
+            wrong = None if cells.wrong is None or not cells.wrong[place].any() else cells.wrong[place]
+            column = cells.numbers[place]
+            if wrong is None and not np.isnan(column).all():
+                kinds[name] = "rows" if _numbers_rows(name, column) else "number"
+                numbers[name] = column
+                if rows[place]:
+                    remarks[name] = _of_ids(name, column)
+            else:
+                present = without_gaps(table.column(name), gaps).drop_null()
+                kinds[name], remarks[name] = _kind_of_text(present, wrong, max_categories)
+    return Profile(kinds, numbers, {name: remark for name, remark in remarks.items() if remark})
+
+
+def _kind_by_type(table: Table, name: str, kind: Any) -> Kind | None:
+    """Return what a column is by its type alone; None for numbers and text, of which the cells must be looked at."""
+    of = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if is_numeric(of) or is_string(of):
+        return None
     if table.matrix_shape(name) is not None:
         return "matrix"
-    column = table.column(name)
-    of = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if _is_list(of):
-        return "vector" if _is_numeric(of.value_type) else "other"
-    if pa.types.is_temporal(of):
+    if is_list(of):
+        return "vector" if is_numeric(of.value_type) or pa.types.is_boolean(of.value_type) else "other"
+    if is_temporal(of):
         return "date"
-    if not (pa.types.is_null(of) or _is_numeric(of) or _is_string(of)):
-        return "other"
-    cells = _with_gaps(table, name, gaps)
-    if cells.null_count == len(cells):
+    if pa.types.is_null(of):
         return "empty"
-    if table.written or _is_numeric(of):
-        numbers, wrong = as_numbers(table, name, gaps)
-        if not len(wrong):
-            return "rows" if _counts_rows(numbers, name, table.row_numbers) else "number"
-        if len(wrong) < (len(cells) - cells.null_count) / 2:
-            return "mixed"
-    return _kind_of_text(cells.drop_null(), max_categories)
+    if pa.types.is_boolean(of):
+        column = table.column(name)
+        return "empty" if column.null_count == len(column) else "category"
+    return "other"
 
 
-def _kind_of_text(present: pa.ChunkedArray, max_categories: int) -> Kind:
-    if pc.mean(pc.cast(pc.match_substring_regex(present, _IMAGES), pa.float64())).as_py() >= 0.9:
-        return "image"
+def _kind_of_text(present: Any, wrong: AnyArray | None, max_categories: int) -> tuple[Kind, str]:
+    if len(present) == 0:
+        return "empty", ""
+    remark = describe_amounts(present)
+    if wrong is not None and wrong.sum() < len(present) / 2:
+        odd = pc.invert(pc.match_substring_regex(pc.utf8_trim_whitespace(present), _PLAIN_NUMBER))
+        if not are_codes(present.filter(odd)):
+            return "mixed", remark
+    if _share(present, _IMAGES) >= 0.9 and _share(present, _ADDRESS) < 0.5:  # addresses are shown as they are
+        return "image", ""
+    if are_dates(present):
+        return "date", ""
     listed = pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(present), "[")).as_py()
     if listed and _parse_vector(present[0].as_py()) is not None:
-        return "vector"
+        return "vector", ""
+    if wrong is not None and not remark:
+        codes = present.filter(pc.match_substring_regex(pc.utf8_trim_whitespace(present), _LOOSE_NUMBER))
+        if len(codes) == len(present):
+            remark = "codes with leading zeros or a plus sign, which are names"
     n_different = pc.count_distinct(present).as_py()
     # What differs in most rows says nothing about others: it is there to be looked at.
-    return "category" if n_different <= max_categories and n_different <= max(2, len(present) / 2) else "text"
+    few = n_different <= max_categories and n_different <= max(2, len(present) / 2)
+    return "category" if few else "text", remark
 
 
-def _counts_rows(numbers: FloatArray, name: str, rows: IndexArray) -> bool:
-    """Whether a column merely numbers the rows."""
-    if np.isnan(numbers).any() or len(numbers) < 2:
+def _share(present: Any, pattern: str) -> float:
+    """Return the share of cells in which a pattern is found."""
+    share: float = pc.mean(pc.cast(pc.match_substring_regex(present, pattern), pa.float64())).as_py()
+    return share
+
+
+_PLAIN_NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)$"
+_LOOSE_NUMBER: Final = r"^[+-]?[0-9]+$"
+
+
+def _numbers_rows(name: str, numbers: FloatArray) -> bool:
+    """Whether a column merely numbers the rows: by its name, and as it is different in each."""
+    if not _ROW_NAMES.fullmatch(name.strip().lower()) or len(numbers) < 2 or np.isnan(numbers).any():
         return False
-    if name.strip().lower() in _ROW_NAMES:
-        return len(np.unique(numbers)) == len(numbers)
-    return len(numbers) >= _MANY_ROWS and bool((np.diff(numbers) == np.diff(rows)).all())
+    return bool((numbers == np.floor(numbers)).all()) and len(np.unique(numbers)) == len(numbers)
 
 
-def is_numeric(table: Table, name: str) -> bool:
-    """Whether a column is of a numeric type in its file."""
-    return _is_numeric(table.column(name).type)
+_MANY_ROWS: Final = 20  # so many different integers are no coincidence
+_ID_NAME: Final = re.compile(r"(?i).*[ _.-](id|key|code|uuid|guid|nr|no|num|number|index)|.*[a-z](Id|ID|Key|Nr|No)")
 
 
-def holds_lists(table: Table, name: str) -> bool:
-    """Whether a column is of lists in its file."""
-    return _is_list(table.column(name).type)
+def _counting(columns: FloatArray) -> AnyArray:
+    """Say which columns, rows of an array, are integers that may be names: those that go up, or are very different."""
+    if columns.shape[1] < _MANY_ROWS:
+        return np.zeros(len(columns), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        some = columns[:, :_MANY_ROWS]
+        hopeful = np.flatnonzero((np.diff(np.sort(some, axis=1)) >= 1).all(axis=1))
+    found = np.zeros(len(columns), dtype=bool)
+    for place in hopeful:
+        column = columns[place]
+        found[place] = bool((column == np.floor(column)).all()) and len(np.unique(column)) == len(column)
+    return found
 
 
-def _is_numeric(kind: Any) -> bool:
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_decimal(kind)
-    )
+def _of_ids(name: str, numbers: FloatArray) -> str:
+    """Return a remark on integers of which no two are alike."""
+    if (np.diff(numbers) == 1).all():
+        return "counts up by one from row to row; --ignore it if it only numbers them"
+    if _ID_NAME.fullmatch(name.strip()):
+        return "different in every row; --ignore it if it only names them"
+    return ""
 
 
-def _is_string(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view")
+def type_of(table: Table, name: str) -> Any:
+    """Return the type of a column in its file, without dictionary encoding."""
+    kind = table.column(name).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _is_list(kind: Any) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _with_gaps(table: Table, name: str, gaps: Collection[str]) -> pa.ChunkedArray:
-    """Return the cells of a column, null where there is a gap; text as large strings."""
-    column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    if not _is_string(column.type):
-        return column
-    text = column.cast(pa.large_string())
-    gap = pc.is_in(pc.utf8_trim_whitespace(text), value_set=pa.array(sorted(gaps), pa.large_string()))
-    return pc.if_else(gap, pa.scalar(None, pa.large_string()), text)
+def holds(table: Table, name: str) -> str:
+    """Say what a column holds that neither is text nor a number: nothing for those that are."""
+    kind = type_of(table, name)
+    if is_list(kind):
+        return "vectors" if is_numeric(kind.value_type) else "lists"
+    if pa.types.is_nested(kind):
+        return "maps" if pa.types.is_map(kind) else "structs"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return "bytes"
+    return ""
 
 
 def find_gaps(table: Table, name: str, gaps: Collection[str] = GAPS) -> IndexArray:
     """Return the rows in which a column has no content."""
-    cells = _with_gaps(table, name, gaps)
+    cells = without_gaps(table.column(name), gaps)
     return np.flatnonzero(cells.is_null().to_numpy()) if cells.null_count else _NOWHERE
-
-
-def count_different(table: Table, name: str) -> int:
-    """Return how many different cells a column has."""
-    return int(pc.count_distinct(_with_gaps(table, name, ()), mode="all").as_py())
 
 
 def as_numbers(table: Table, name: str, gaps: Collection[str] = GAPS) -> Numbers:
     """Return the cells of a column as float64, NaN where there is a gap or no number."""
-    cells = _with_gaps(table, name, gaps)
-    if pa.types.is_boolean(cells.type):
-        cells = cells.cast(pa.int8())
-    if _is_string(cells.type):
-        cells = pc.utf8_trim_whitespace(cells)
+    kind = type_of(table, name)
+    if not (is_numeric(kind) or is_string(kind)):
+        present = without_gaps(table.column(name), gaps).is_valid().to_numpy()
+        return Numbers(np.full(len(table), np.nan), np.flatnonzero(present))
+    if len(table) == 0:
+        return Numbers(np.empty(0), _NOWHERE)
+    (cells,) = convert(table, [name], gaps)
+    return Numbers(cells.numbers[0], _NOWHERE if cells.wrong is None else np.flatnonzero(cells.wrong[0]))
+
+
+def as_integers(table: Table, name: str) -> AnyArray | None:
+    """Return the cells of a column without gaps as int64, exactly; None where one is no integer of 64 bits."""
+    numbers, wrong = as_numbers(table, name, ())
+    if len(wrong) or not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any():
+        return None
+    if (np.abs(numbers) < 2.0**53).all():
+        return numbers.astype(np.int64)
     try:
-        numbers = pc.cast(cells, pa.float64(), safe=_is_string(cells.type))
-        return Numbers(np.array(numbers.to_numpy(), dtype=np.float64), _NOWHERE)
-    except pa.ArrowInvalid:  # some are no numbers, or written in a way of their own
-        text = cells.to_pandas().astype(object)
-    found = pd.to_numeric(text, errors="coerce")
-    wrong = np.flatnonzero(found.isna().to_numpy() & text.notna().to_numpy())
-    return Numbers(found.to_numpy(dtype=np.float64), wrong)
+        exact = [Decimal(str(cell).strip()) for cell in plain(table.column(name)).to_pylist()]
+    except InvalidOperation:
+        return None
+    if any(cell != int(cell) or not -_LARGEST <= cell <= _LARGEST for cell in exact):
+        return None
+    return np.array([int(cell) for cell in exact], dtype=np.int64)
 
 
 def as_text(table: Table, name: str, gaps: Collection[str] = GAPS) -> AnyArray:
     """Return the cells of a column as an object array of str, None where there is a gap."""
-    cells = _with_gaps(table, name, gaps).to_pylist()
+    cells = without_gaps(table.column(name), gaps).to_pylist()
     text = np.empty(len(cells), dtype=object)
     text[:] = [None if cell is None else str(cell) for cell in cells]
     return text
+
+
+def as_words(table: Table, name: str, gaps: Collection[str] = GAPS) -> AnyArray:
+    """Return the cells of a column as the names of categories: as text, truth values spelled in one way."""
+    words = as_text(table, name, gaps)
+    if is_string(type_of(table, name)):
+        truth = pc.match_substring_regex(without_gaps(table.column(name), gaps), _TRUTH)
+        for place in np.flatnonzero(pc.fill_null(truth, False).to_numpy()):
+            words[place] = words[place].capitalize()
+    return words
 
 
 def as_vectors(table: Table, name: str) -> AnyArray:
@@ -183,43 +286,50 @@ def as_vectors(table: Table, name: str) -> AnyArray:
     ValueError
         If the lists differ in length, or if there are gaps.
     """
-    column = table.column(name).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
-    if _is_string(column.type):
+    column = pa.concat_arrays(plain(table.column(name)).chunks)
+    if is_string(column.type):
         vectors = [_parse_vector(cell) for cell in column.to_pylist()]
         bad = next((row for row, vector in enumerate(vectors) if vector is None), None)
         if bad is not None:
-            raise ValueError(f"column {name!r} of {table.name} must hold lists of numbers; {table.row(bad)}, does not.")
+            raise ValueError(f"column {name!r} of {table.name} must hold lists of numbers; {table.row(bad)} does not.")
         column = pa.array(vectors, pa.large_list(pa.float64()))
     if column.null_count:
         bad = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise ValueError(
-            f"column {name!r} of {table.name} must hold a vector in every row; {table.row(bad)}, has none."
-        )
+        raise ValueError(f"column {name!r} of {table.name} must hold a vector in every row; {table.row(bad)} has none.")
     lengths = np.asarray(pc.list_value_length(column))
     if len(np.unique(lengths)) > 1:
         bad = int(np.flatnonzero(lengths != lengths[0])[0])
         raise ValueError(
             f"column {name!r} of {table.name} must hold vectors of one length; the first has {lengths[0]} numbers, "
-            f"and that in {table.row(bad)}, has {lengths[bad]}."
+            f"and that in {table.row(bad)} has {lengths[bad]}."
         )
-    flat = column.flatten().to_numpy(zero_copy_only=False)
+    inner = column.flatten()
+    if inner.null_count:
+        place = int(np.flatnonzero(inner.is_null().to_numpy(zero_copy_only=False))[0])
+        bad = place // max(1, int(lengths[0]))
+        raise ValueError(f"column {name!r} of {table.name} must hold vectors without gaps; {table.row(bad)} has one.")
+    if not pa.types.is_floating(inner.type):
+        inner = inner.cast(pa.large_string()) if pa.types.is_decimal(inner.type) else inner
+        inner = inner.cast(pa.float64(), safe=False)
+    flat = inner.to_numpy(zero_copy_only=False)
     if flat.dtype not in (np.float32, np.float64):
         flat = flat.astype(np.float64)
     vectors_of: AnyArray = flat.reshape(len(column), -1)
     finite = np.isfinite(vectors_of).all(axis=1)
     if not finite.all():
         bad = int(np.flatnonzero(~finite)[0])
-        raise ValueError(f"column {name!r} of {table.name} must hold finite numbers; {table.row(bad)}, does not.")
+        raise ValueError(f"column {name!r} of {table.name} must hold finite numbers; {table.row(bad)} does not.")
     return vectors_of
 
 
 def _parse_vector(cell: str | None) -> list[float] | None:
     try:
         parsed = json.loads(cell or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(parsed, list) or not parsed or not all(isinstance(item, int | float) for item in parsed):
         return None
-    return [float(item) for item in parsed]
+    try:
+        return [float(item) for item in parsed]
+    except OverflowError:
+        return None

@@ -6,18 +6,20 @@ deviations and categories. What comes out is cut as the files are, and read agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pivotal._types import AnyArray
+import numpy as np
+
+from pivotal.core.types import AnyArray
 from pivotal.tables._encoding import Encoding, Labelling, Naming, Shape, features_of, labels_of, names_of
-from pivotal.tables._features import MOST_CATEGORIES
+from pivotal.tables._features import MOST_CATEGORIES, strangers_in_words
 from pivotal.tables._pieces import Piece, Source, open_parquet, over
 from pivotal.tables._summary import Question, Summary, add_up, look_at, summarise
 from pivotal.tables.columns import Kind
-from pivotal.tables.labels import check_classes
-from pivotal.tables.prepare import classes_in_words
+from pivotal.tables.label_column import check_classes, check_known
+from pivotal.tables.prepare import classes_in_words, no_features
 from pivotal.tables.roles import Roles, Treatment, matching
 from pivotal.tables.table import Table
 
@@ -93,26 +95,43 @@ def spread(
     kinds = {name: kind for name, kind in look.kinds.items() if kind in _USED or kind == "empty"}
     question = replace(question, kinds=kinds, undecided=look.undecided)
     if not any(kind in _USED for kind in kinds.values()):
-        raise _no_features(train, roles)
+        raise no_features(train.name, roles.label, look.treatments)
     queries = None if test is None else open_parquet(test)
     if queries is not None:
         _check_rows(queries, max_rows)
         _check_test(queries, question, [name for name in question.of(*_USED) if name not in look.undecided])
     (summary,) = over(train.pieces, summarise, question, combine=add_up)
     kinds = _settle(question, summary)
+    constant = _constant(question, summary) - set(kinds)
     if not kinds:
-        raise _no_features(train, roles)
+        raise no_features(
+            train.name,
+            roles.label,
+            {
+                name: (what[0], "left out: constant") if name in constant else what
+                for name, what in look.treatments.items()
+            },
+        )
+    if summary.numbers is not None:
+        places = [place for place, name in enumerate(question.of("number")) if name in kinds]
+        summary = replace(summary, numbers=summary.numbers.only(places) if places else None)
     question = replace(question, kinds=kinds)
     _check_summary(question, summary)
     encoding = Encoding.learned(question, summary)
+    done = dict(encoding.done)
     labelling = Labelling(train.name, train.schema, roles.label, regression, numeric=summary.labels.numeric)
     X_test = y_test = None
     if queries is not None:
         _check_test(queries, question, list(kinds))
-        asked = replace(question, name=queries.name, schema=queries.schema, training=False)
+        asked = replace(question, name=queries.name, schema=queries.schema, training=False, known=encoding.categories)
         (checked,) = over(queries.pieces, summarise, asked, combine=add_up)
         _check_summary(asked, checked)
         _check_lengths(question, summary, checked)
+        for name, n_strange in checked.strange.items():
+            done[name] += strangers_in_words(n_strange)
+        if not regression:
+            names = (train.name, queries.name)
+            check_known(set(summary.labels.counts), set(checked.labels.counts), roles.label, names)
         labelling = replace(labelling, numeric=labelling.numeric and checked.labels.numeric)
         X_test = _array(
             queries, features_of, replace(encoding, name=queries.name, schema=queries.schema), encoding.shape
@@ -121,16 +140,16 @@ def spread(
             queries, labels_of, replace(labelling, name=queries.name, schema=queries.schema), labelling.shape
         )
     naming = None if roles.id is None else Naming(train.name, train.schema, roles.id)
-    done = {**encoding.done, roles.label: "predicted, a number"}
+    done[roles.label] = "predicted, a number"
     if not regression:
-        done[roles.label] = classes_in_words(len(summary.labels.classes))
+        done[roles.label] = classes_in_words(len(summary.labels.counts))
     return Spread(
         _array(train, features_of, encoding, encoding.shape),
         _array(train, labels_of, labelling, labelling.shape),
         X_test,
         y_test,
         None if naming is None else _array(train, names_of, naming, naming.shape),
-        tuple(_treatment(name, what, kinds, done) for name, what in look.treatments.items()),
+        tuple(_treatment(name, what, kinds, constant, done) for name, what in look.treatments.items()),
         tuple(dict.fromkeys(piece.file for source in (train, queries) if source for piece in source.pieces)),
     )
 
@@ -169,12 +188,6 @@ def _columns(source: Source | Question) -> Table:
     return Table(source.schema.empty_table(), source.name, "parquet")
 
 
-def _no_features(source: Source, roles: Roles) -> ValueError:
-    return ValueError(
-        f"{source.name} has no column that can be used as a feature beside {roles.label!r}; name some with --features."
-    )
-
-
 def _check_test(test: Source, question: Question, features: Sequence[str]) -> None:
     for name in (*features, question.roles.label):
         if name not in test.schema.names:
@@ -184,11 +197,12 @@ def _check_test(test: Source, question: Question, features: Sequence[str]) -> No
 def _settle(question: Question, summary: Summary) -> dict[str, Kind]:
     """Return the columns that are features, now that all rows were looked at."""
     roles = question.roles
-    wanted = [] if roles.features is None else matching(_columns(question), roles.features, "--features")
+    wanted = set() if roles.features is None else set(matching(_columns(question), roles.features, "--features"))
+    constant = _constant(question, summary)
     kinds: dict[str, Kind] = {}
     for name, kind in question.kinds.items():
         n_gaps = summary.gaps.get(name, 0)
-        if kind == "empty" and n_gaps == summary.n_rows:
+        if (kind == "empty" and n_gaps == summary.n_rows) or (name in constant and name not in wanted):
             continue
         if kind == "category" and not _is_category(question, summary, name):
             if name in wanted:
@@ -199,6 +213,17 @@ def _settle(question: Question, summary: Summary) -> dict[str, Kind]:
             continue
         kinds[name] = kind
     return kinds
+
+
+def _constant(question: Question, summary: Summary) -> set[str]:
+    """Return the columns that are the same in every row."""
+    if summary.n_rows < 2:
+        return set()
+    found = {name for name, different in summary.categories.items() if different.words and len(different.words) == 1}
+    if summary.numbers is not None:
+        same = summary.numbers.low == summary.numbers.high
+        found |= {name for name, is_same in zip(question.of("number"), same, strict=True) if is_same}
+    return {name for name in found if not summary.gaps.get(name, 0)}
 
 
 def _is_category(question: Question, summary: Summary, name: str) -> bool:
@@ -232,8 +257,9 @@ def _check_summary(question: Question, summary: Summary) -> None:
                 "cells are empty. Fill them first, or leave the column out with --ignore."
             )
     if question.training and not question.regression:
-        n_classes, numeric = len(summary.labels.classes), summary.labels.numeric
-        check_classes(n_classes, summary.n_rows, label, question.name, numeric=numeric)
+        counts, labels = np.array(list(summary.labels.counts.values())), list(summary.labels.counts)
+        numbers = np.array(labels, dtype=np.int64) if summary.labels.numeric else None
+        check_classes(counts, numbers, label, question.name, question.roles.instead_of_numbers)
 
 
 def _check_lengths(question: Question, summary: Summary, test: Summary) -> None:
@@ -246,8 +272,12 @@ def _check_lengths(question: Question, summary: Summary, test: Summary) -> None:
             )
 
 
-def _treatment(name: str, what: tuple[str, str], kinds: Mapping[str, Kind], done: Mapping[str, str]) -> Treatment:
+def _treatment(
+    name: str, what: tuple[str, str], kinds: Mapping[str, Kind], constant: Collection[str], done: Mapping[str, str]
+) -> Treatment:
     kind, words = what
+    if kind in ("number", "category") and name in constant:
+        return Treatment(name, kind, "left out: constant")
     if kind == "category" and name not in kinds and not words:
         return Treatment(name, "text", "left out: text with many different values")
     if kind in ("text", "image"):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from pivotal._types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.tables._cells import plain
 from pivotal.tables._features import build
-from pivotal.tables.columns import as_text, is_numeric
-from pivotal.tables.labels import read_labels
-from pivotal.tables.roles import Roles, Treatment, choose
+from pivotal.tables.columns import Kind, as_text, as_words, type_of
+from pivotal.tables.label_column import read_labels
+from pivotal.tables.roles import Choice, Roles, Treatment, choose, matching
 from pivotal.tables.table import Table
 
 __all__ = ["Prepared", "prepare", "split"]
@@ -33,7 +35,7 @@ class Prepared:
     owners : array of shape (n_train,), optional
     text : list of str, optional
         Something to read for each row.
-    images : list of Path, optional
+    images : list of str or None, optional
         Something to see for each row.
     treatments : tuple of Treatment
         One per column.
@@ -46,7 +48,7 @@ class Prepared:
     ids: AnyArray
     owners: AnyArray | None = None
     text: list[str] | None = None
-    images: list[Path] | None = None
+    images: list[str | None] | None = None
     treatments: tuple[Treatment, ...] = field(default=())
 
 
@@ -101,18 +103,25 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         name = getattr(roles, option)
         if name is not None:
             train.check_column(name, f"--{option}")
-    kinds, treatments = choose(train, roles)
-    used = [name for name, kind in kinds.items() if kind in ("number", "category", "vector", "matrix")]
+    choice = choose(train, roles)
+    kinds, treatments = choice.kinds, dict(choice.treatments)
+    used = {name: kind for name, kind in kinds.items() if kind in ("number", "category", "vector", "matrix")}
+    for name in _constant(train, used, choice, roles):
+        treatments[name] = (used.pop(name), "left out: constant")
     if not used:
-        raise ValueError(
-            f"{train.name} has no column that can be used as a feature beside {label!r}; name some with --features."
-        )
+        raise no_features(train.name, label, treatments)
     if test is not None:
+        columns = set(test.columns)
         for name in (*used, label):
-            if name not in test.columns:
+            if name not in columns:
                 raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
-    X, X_test, done = build(train, test, {name: kinds[name] for name in used}, roles)
-    y, y_test = read_labels(train, test, label, regression)
+    X, X_test, done = build(train, test, used, roles, choice)
+    for name, remark in choice.remarks.items():
+        if name in done:
+            done[name] += f"; {remark}"
+    y, y_test = read_labels(
+        train, test, label, regression=regression, classes=roles.classes, instead=roles.instead_of_numbers
+    )
     done[label] = "predicted, a number" if regression else classes_in_words(len(pd.unique(y)))
     return Prepared(
         X,
@@ -127,9 +136,39 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
     )
 
 
+def _constant(train: Table, used: Mapping[str, Kind], choice: Choice, roles: Roles) -> list[str]:
+    """Return the columns that say nothing, as they are the same in every row, unless they were asked for."""
+    asked = set() if roles.features is None else set(matching(train, roles.features, "--features"))
+    found = []
+    for name, kind in used.items():
+        if len(train) < 2 or name in asked:
+            continue
+        if kind == "number" and name in choice.numbers:
+            numbers = choice.numbers[name]
+            same = numbers[0] == numbers[-1] and bool((numbers == numbers[0]).all())
+        else:
+            same = kind == "category" and len(set(as_words(train, name, roles.gaps))) == 1
+        if same:
+            found.append(name)
+    return found
+
+
+def no_features(name: str, label: str, treatments: Mapping[str, tuple[str, str]]) -> ValueError:
+    """Return an error that says why no column can be used."""
+    others = {column: told for column, told in treatments.items() if column != label}
+    why = "; ".join(f"{column!r} is {kind}, {done}" for column, (kind, done) in list(others.items())[:5])
+    rest = f"; and {len(others) - 5} more" if len(others) > 5 else ""
+    told = f" ({why}{rest})" if others else ""
+    return ValueError(
+        f"{name} has no column that can be used as a feature beside {label!r}{told}; name some with --features."
+    )
+
+
 def classes_in_words(n_classes: int) -> str:
     """Say what became of the column of labels."""
-    return "predicted, only one class" if n_classes == 1 else f"predicted, {n_classes} classes"
+    if n_classes == 1:
+        return "predicted, only one class, so that no row says more than another"
+    return f"predicted, {n_classes} classes"
 
 
 def row_names(table: Table, column: str, option: str) -> AnyArray:
@@ -138,12 +177,13 @@ def row_names(table: Table, column: str, option: str) -> AnyArray:
     missing = np.flatnonzero(pd.isna(text))
     if missing.size:
         raise ValueError(
-            f"column {column!r} of {table.name}, which {option} names, must not have gaps; {table.row(missing[0])}, "
+            f"column {column!r} of {table.name}, which {option} names, must not have gaps; {table.row(missing[0])} "
             "has one."
         )
-    if table.written or not is_numeric(table, column):
+    kind = type_of(table, column)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return text
-    cells: AnyArray = table.column(column).to_numpy()
+    cells: AnyArray = plain(table.column(column)).to_numpy()
     return cells
 
 
@@ -159,8 +199,5 @@ def _readable(table: Table, columns: list[str]) -> list[str] | None:
     ]
 
 
-def _pictures(table: Table, columns: list[str]) -> list[Path] | None:
-    if not columns:
-        return None
-    folder = table.folder or Path()
-    return [folder / (cell or "") for cell in as_text(table, columns[0], {""})]
+def _pictures(table: Table, columns: list[str]) -> list[str | None] | None:
+    return list(as_text(table, columns[0], {""})) if columns else None

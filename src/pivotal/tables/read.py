@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import gzip
 import sys
-import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet as pq
 
-from pivotal._types import AnyArray
 from pivotal.tables import _remote
+from pivotal.tables._arrays import as_table, load_npy, load_npz
+from pivotal.tables._columnar import read_feather, read_parquet
+from pivotal.tables._delimited import Text, read_csv
+from pivotal.tables._json_lines import read_json
+from pivotal.tables._limits import Limit
 from pivotal.tables._remote import RemoteFile, is_pattern, is_url, link_of
-from pivotal.tables._text import read_csv, read_json
-from pivotal.tables.table import Table, from_arrays
+from pivotal.tables.table import Table
 
 __all__ = ["FORMATS", "MAX_ROWS", "format_of", "read", "read_many"]
 
@@ -64,7 +66,12 @@ def is_pair(path: str) -> bool:
 
 
 def read_many(
-    paths: Sequence[str], *, max_rows: int = MAX_ROWS, delimiter: str | None = None, encoding: str = "utf-8"
+    paths: Sequence[str],
+    *,
+    max_rows: int = MAX_ROWS,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    decimal: str = ".",
 ) -> tuple[Table, list[str]]:
     """Read files and patterns of files, one after the other, as one table.
 
@@ -78,7 +85,9 @@ def read_many(
     delimiter : str, optional
         What stands between the cells of CSV files; found from the header by default.
     encoding : str, default="utf-8"
-        Of text files.
+        Of text files; a byte-order mark knows better.
+    decimal : {".", ","}
+        What stands before the decimals of numbers in text files.
 
     Returns
     -------
@@ -90,7 +99,9 @@ def read_many(
     tables: list[Table] = []
     for file in files:
         room = max_rows - sum(len(table) for table in tables)
-        tables.append(read(file, max_rows=room, delimiter=delimiter, encoding=encoding, limit=max_rows))
+        tables.append(
+            read(file, max_rows=room, delimiter=delimiter, encoding=encoding, decimal=decimal, limit=max_rows)
+        )
     return _together(tables, " ".join(paths)), [file if isinstance(file, str) else file.name for file in files]
 
 
@@ -100,6 +111,7 @@ def read(
     max_rows: int = MAX_ROWS,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    decimal: str = ".",
     limit: int | None = None,
 ) -> Table:
     """Read one file.
@@ -108,25 +120,47 @@ def read(
     ----------
     path : str or RemoteFile
         File name, pair of them, URL, or `-`.
-    max_rows, delimiter, encoding
+    max_rows, delimiter, encoding, decimal
         As in `read_many`.
     limit : int, optional
         What the message calls the limit, when other files have used some of it.
     """
-    allowed = _Limit(max_rows, max_rows if limit is None else limit)
+    if decimal not in (".", ","):
+        raise ValueError(f"--decimal must be . or , as it stands before the decimals; got {decimal!r}.")
+    options = _Options(Limit(max_rows, limit), delimiter, encoding, decimal)
     if path == "-":
-        cells, cut = read_csv(sys.stdin.buffer, "standard input", delimiter, encoding, allowed)
-        return _with_rows(Table(cells, "standard input", "csv", cut))
+        text = read_csv(sys.stdin.buffer, "standard input", delimiter, encoding, options.limit)
+        return _with_rows(_text_table(text, "standard input", "csv", None, options))
     file = _place(path) if isinstance(path, str) else path
     name = path if isinstance(path, str) else path.name
     kind = format_of(name)
-    if is_pair(name):
-        return _with_rows(_read_pair(name, allowed))
-    with _said(file, name):
-        try:
-            return _with_rows(_READERS[kind](file, name, kind, delimiter, encoding, allowed))
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{name} is not a {kind} file, or damaged ({_first_line(error)}).") from error
+    with _in_one_sentence(name, kind):
+        if is_pair(name):
+            return _with_rows(_read_pair(name, options.limit))
+        with _said(file, name):
+            return _with_rows(_READERS[kind](file, name, kind, options))
+
+
+class _Options(NamedTuple):
+    """How to read a file."""
+
+    limit: Limit
+    delimiter: str | None
+    encoding: str
+    decimal: str
+
+
+@contextlib.contextmanager
+def _in_one_sentence(name: str, kind: str) -> Iterator[None]:
+    """Say what is wrong with the content of a file."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name} is cut short or damaged ({first_line(error)}); copy or download it again.") from error
+    except pa.ArrowMemoryError as error:
+        raise MemoryError(str(error)) from error
+    except pa.ArrowException as error:
+        raise ValueError(f"{name} is not a {kind} file, or damaged ({first_line(error)}).") from error
 
 
 def _place(path: str) -> File:
@@ -146,45 +180,42 @@ def _said(file: File, name: str) -> Iterator[None]:
         if file.is_dir():
             raise IsADirectoryError(21, "it is a directory; name the files in it, for example with a pattern in quotes")
         yield
+    except gzip.BadGzipFile:
+        raise
     except OSError as error:
         kind = FileNotFoundError if isinstance(error, FileNotFoundError) else OSError
-        raise kind(f"cannot read {name}: {error.strerror or _first_line(error)}.") from error
+        raise kind(f"cannot read {name}: {error.strerror or first_line(error)}.") from error
 
 
-class _Limit:
-    """How many rows may be read, and what to say when there are more."""
-
-    def __init__(self, room: int, limit: int) -> None:
-        self.room, self.limit = room, limit
-
-    def check(self, n_rows: int, name: str) -> None:
-        if n_rows > self.room:
-            raise ValueError(
-                f"{name} has more than {self.limit:,} rows, the most that --max-rows allows; raise it if they fit into "
-                "memory, pass a sample, or call pivotal.value with the features in a .npy or Parquet file, which it "
-                "reads chunk by chunk."
-            )
-
-
-def _read_delimited(file: File, path: str, kind: str, delimiter: str | None, encoding: str, limit: _Limit) -> Table:
+def _read_delimited(file: File, path: str, kind: str, options: _Options) -> Table:
     with _opened(file) as stream:
-        wanted = "\t" if kind == "tsv" and delimiter is None else delimiter
-        cells, cut = read_csv(stream, path, wanted, encoding, limit)
-    return Table(cells, path, kind, cut, folder=_folder(file))
+        wanted = "\t" if kind == "tsv" and options.delimiter is None else options.delimiter
+        return _text_table(read_csv(stream, path, wanted, options.encoding, options.limit), path, kind, file, options)
 
 
-def _read_json(file: File, path: str, kind: str, _: str | None, encoding: str, limit: _Limit) -> Table:
+def _read_json(file: File, path: str, kind: str, options: _Options) -> Table:
     with _opened(file) as stream:
-        cells, lines = read_json(stream, path, encoding, limit)
-    return Table(cells, path, kind, lines=lines, folder=_folder(file))
+        return _text_table(read_json(stream, path, options.encoding, options.limit), path, kind, file, options)
+
+
+def _text_table(text: Text, path: str, kind: str, file: File | None, options: _Options) -> Table:
+    return Table(
+        text.cells,
+        path,
+        kind,
+        text.dialect.delimiter,
+        text.lines,
+        None if file is None else _folder(file),
+        places=text.places,
+        dialect=text.dialect,
+        decimal=options.decimal,
+    )
 
 
 @contextlib.contextmanager
 def _opened(file: File) -> Iterator[IO[bytes]]:
     with file.open("rb") if isinstance(file, Path) else file.open() as stream:
         if file.suffix.lower() == ".gz":
-            import gzip
-
             with gzip.open(stream, "rb") as unpacked:
                 yield unpacked  # type: ignore[misc]
         else:
@@ -205,79 +236,37 @@ def _folder(file: File) -> Path | None:
     return file.parent if isinstance(file, Path) else None
 
 
-def _read_parquet(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
-    with _for_arrow(file) as source, pq.ParquetFile(source) as parquet:
-        limit.check(parquet.metadata.num_rows, path)
-        return Table(parquet.read(), path, kind, folder=_folder(file))
-
-
-def _read_feather(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
+def _read_parquet(file: File, path: str, kind: str, options: _Options) -> Table:
     with _for_arrow(file) as source:
-        cells = pyarrow.feather.read_table(source)
-    limit.check(cells.num_rows, path)
-    return Table(cells, path, kind, folder=_folder(file))
+        return Table(read_parquet(source, path, options.limit), path, kind, folder=_folder(file))
 
 
-def _read_npz(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
-    arrays = {}
-    try:
-        # Opened here, because NumPy leaves a broken archive open.
-        with _opened(file) as stream, np.load(stream, allow_pickle=False) as archive:
-            for name in archive.files:
-                arrays[name] = archive[name]
-    except (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise _not_arrays(path, error) from error
-    return _from_checked(arrays, path, kind, _folder(file), limit)
+def _read_feather(file: File, path: str, kind: str, options: _Options) -> Table:
+    with _for_arrow(file) as source:
+        return Table(read_feather(source, path, options.limit), path, kind, folder=_folder(file))
 
 
-def _read_npy(file: File, path: str, kind: str, _d: str | None, _e: str, limit: _Limit) -> Table:
-    return _from_checked({"X": _load_npy(file, path)}, path, kind, _folder(file), limit)
+def _read_npz(file: File, path: str, kind: str, options: _Options) -> Table:
+    with _opened(file) as stream:
+        return as_table(load_npz(stream, path, options.limit), path, kind, _folder(file))
 
 
-def _read_pair(path: str, limit: _Limit) -> Table:
+def _read_npy(file: File, path: str, kind: str, options: _Options) -> Table:
+    with _opened(file) as stream:
+        return as_table({"X": load_npy(stream, path, options.limit)}, path, kind, _folder(file))
+
+
+def _read_pair(path: str, limit: Limit) -> Table:
     names = path.split(",")
     files = [_place(name) for name in names]
     arrays = []
     for file, name in zip(files, names, strict=True):
-        with _said(file, name):
-            arrays.append(_load_npy(file, name))
-    return _from_checked(dict(zip("Xy", arrays, strict=True)), path, "npy", _folder(files[0]), limit)
+        with _said(file, name), _opened(file) as stream:
+            arrays.append(load_npy(stream, name, limit))
+    return as_table(dict(zip("Xy", arrays, strict=True)), path, "npy", _folder(files[0]))
 
 
-def _load_npy(file: File, path: str) -> AnyArray:
-    try:
-        with _opened(file) as stream:
-            loaded: AnyArray = np.load(stream, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise _not_arrays(path, error) from error
-    return loaded
-
-
-def _not_arrays(path: str, error: Exception) -> ValueError:
-    return ValueError(
-        f"{path} is no file of plain NumPy arrays ({_first_line(error)}); save it again with numpy.savez."
-    )
-
-
-def _from_checked(arrays: dict[str, AnyArray], path: str, kind: str, folder: Path | None, limit: _Limit) -> Table:
-    lengths = {name: array.shape[0] for name, array in arrays.items() if array.ndim}
-    if not lengths:
-        raise ValueError(f"{path} holds no array with a row per point; give one such as X of shape (n, d).")
-    n_rows = max(lengths.values())
-    odd = [name for name, length in lengths.items() if length != n_rows]
-    if odd:
-        raise ValueError(
-            f"{path} must hold arrays of one length; {odd[0]} has {lengths[odd[0]]} rows and another has {n_rows}. "
-            "Keep test points in a file of their own."
-        )
-    limit.check(n_rows, path)
-    wrong = [name for name in lengths if arrays[name].dtype.kind not in "biufUSMm"]
-    if wrong:
-        raise ValueError(f"{path} must hold real numbers or text; {wrong[0]} has dtype {arrays[wrong[0]].dtype}.")
-    return from_arrays({name: arrays[name] for name in lengths}, path, kind, folder)
-
-
-_READERS: Final[dict[str, Callable[[File, str, str, str | None, str, _Limit], Table]]] = {
+_READERS: Final[dict[str, Callable[[File, str, str, _Options], Table]]] = {
     "csv": _read_delimited,
     "tsv": _read_delimited,
     "jsonl": _read_json,
@@ -316,15 +305,20 @@ def _together(tables: list[Table], name: str) -> Table:
     try:
         cells = pa.concat_tables([table.cells for table in tables], promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"{name} must have the same types in every file ({_first_line(error)}).") from error
+        raise ValueError(f"{name} must have the same types in every file ({first_line(error)}).") from error
     lines = None
-    if all(table.lines is not None for table in tables):
-        lines = pa.concat_arrays([table.lines for table in tables])
-    return Table(cells, name, first.format, first.delimiter, lines, first.folder)
+    alike = all(_manner(table) == _manner(first) for table in tables)
+    if alike and all(table.lines is not None for table in tables):
+        lines = pa.chunked_array([chunk for table in tables for chunk in table.lines.chunks])
+    return replace(first, cells=cells, name=name, lines=lines, places=None)
+
+
+def _manner(table: Table) -> tuple[str, str, list[str]]:
+    return table.format, table.delimiter, table.columns
 
 
 def _with_rows(table: Table) -> Table:
-    twice = [name for position, name in enumerate(table.columns) if name in table.columns[:position]]
+    twice = repeated(table.columns)
     if twice:
         raise ValueError(f"{table.name} must have a name for each column; {twice[0]!r} occurs twice. Rename one.")
     if len(table) == 0:
@@ -332,5 +326,11 @@ def _with_rows(table: Table) -> Table:
     return table
 
 
-def _first_line(error: Exception) -> str:
+def repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once."""
+    return [name for name, n_times in Counter(names).items() if n_times > 1]
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says, in one line without a full stop."""
     return next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")

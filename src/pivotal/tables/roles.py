@@ -5,12 +5,14 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, kind_of
+from pivotal.core.types import FloatArray
+from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, profile
+from pivotal.tables.label_column import INSTEAD
 from pivotal.tables.table import Table
 
-__all__ = ["Roles", "Treatment", "choose", "matching"]
+__all__ = ["Choice", "Roles", "Treatment", "choose", "matching"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Roles:
         Texts that stand for a missing cell.
     max_categories : int, default=50
         Text with more different values than this is there to be looked at.
+    classes : bool, default=False
+        Whether labels name classes even where they are numbers that look like amounts.
+    instead_of_numbers : str
+        What to do about a label that is a number where classes are needed.
     """
 
     label: str
@@ -51,6 +57,8 @@ class Roles:
     scale: Literal["numbers", "all", "none"] = "numbers"
     gaps: Collection[str] = GAPS
     max_categories: int = 50
+    classes: bool = False
+    instead_of_numbers: str = INSTEAD
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,19 @@ class Treatment:
     done: str
 
 
-def choose(train: Table, roles: Roles) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
+class Choice(NamedTuple):
+    """What each column is, why those that are not used are not, columns of numbers, and remarks on some."""
+
+    kinds: dict[str, Kind]
+    treatments: dict[str, tuple[str, str]]
+    numbers: dict[str, FloatArray]
+    remarks: dict[str, str]
+
+
+def choose(train: Table, roles: Roles) -> Choice:
     """Decide what each column is, and say why those that are not used are not."""
-    wanted = None if roles.features is None else matching(train, roles.features, "--features")
-    ignored = matching(train, roles.ignore, "--ignore")
+    wanted = None if roles.features is None else set(matching(train, roles.features, "--features"))
+    ignored = set(matching(train, roles.ignore, "--ignore"))
     said: dict[str, Kind] = {}
     named: tuple[tuple[Kind, Collection[str]], ...] = (
         ("category", roles.categorical),
@@ -75,9 +92,10 @@ def choose(train: Table, roles: Roles) -> tuple[dict[str, Kind], dict[str, tuple
     for kind, columns in named:
         option = "--categorical" if kind == "category" else f"--{kind}"
         said |= dict.fromkeys(matching(train, columns, option), kind)
-    kinds: dict[str, Kind] = {}
     treatments: dict[str, tuple[str, str]] = {}
+    looked_at: list[str] = []
     for name in train.columns:
+        treatments[name] = ("", "")  # keeps its place
         if name == roles.label:
             treatments[name] = ("label", "predicted")
         elif name in (roles.id, roles.owner):
@@ -85,14 +103,19 @@ def choose(train: Table, roles: Roles) -> tuple[dict[str, Kind], dict[str, tuple
         elif name in ignored:
             treatments[name] = ("ignored", "left out, as asked")
         else:
-            kind = said.get(name) or kind_of(train, name, roles.gaps, roles.max_categories)
-            asked = wanted is not None and name in wanted
-            if wanted is not None and not asked and kind not in ("text", "image"):
-                treatments[name] = (kind, "left out, not among the features")
-                continue
-            kinds[name] = _settle(train, name, kind, asked, roles)
-            treatments[name] = (kinds[name], _WHY.get(kinds[name], ""))
-    return kinds, treatments
+            looked_at.append(name)
+    found = profile(train, looked_at, roles.gaps, roles.max_categories, said)
+    kinds: dict[str, Kind] = {}
+    for name in looked_at:
+        kind, remark = found.kinds[name], found.remarks.get(name, "")
+        asked = wanted is not None and name in wanted
+        if wanted is not None and not asked and kind not in ("text", "image"):
+            treatments[name] = (kind, "left out, not among the features")
+            continue
+        kinds[name] = _settle(train, name, kind, asked, roles, remark)
+        why = _WHY.get(kinds[name], "")
+        treatments[name] = (kinds[name], f"{why}: {remark}" if why and remark else why)
+    return Choice(kinds, treatments, found.numbers, found.remarks)
 
 
 _WHY: Final = {
@@ -105,20 +128,22 @@ _WHY: Final = {
 }
 
 
-def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles) -> Kind:
+def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles, remark: str) -> Kind:
     """Turn down what cannot be used, and use what was asked for."""
     if kind == "mixed":
         text = as_text(train, name, roles.gaps)
         wrong = as_numbers(train, name, roles.gaps).wrong
+        fix = f"They are {remark}. Or" if remark else "Fix them,"
         raise ValueError(
             f"column {name!r} of {train.name} must be all numbers or all text; {len(wrong)} of {len(train)} cells are "
-            f"no numbers, such as {text[wrong[0]]!r} in {train.row(wrong[0])}. Mend them, say --na for texts that "
+            f"not numbers, such as {text[wrong[0]]!r} in {train.row(wrong[0])}. {fix} say --na for texts that "
             f"mean a gap, or --categorical or --ignore with the column's name."
         )
     if asked and kind == "rows":
         return "number"
     if asked and kind in ("text", "date", "empty", "other", "image"):
         hint = f"; one-hot encode it with --categorical {name}" if kind == "text" else ""
+        hint = f" ({remark}){hint}" if remark else hint
         raise ValueError(f"column {name!r} of {train.name} cannot be a feature: it is {_SAID[kind]}{hint}.")
     return kind
 
@@ -135,10 +160,11 @@ _SAID: Final = {
 def matching(table: Table, patterns: Collection[str], option: str) -> list[str]:
     """Return the columns that names and patterns stand for; raise where a name stands for none."""
     found: list[str] = []
+    columns = dict.fromkeys(table.columns)
     for pattern in patterns:
-        if pattern in table.columns:
+        if pattern in columns:
             found.append(pattern)
             continue
-        matched = fnmatch.filter(table.columns, pattern) if any(sign in pattern for sign in "*?[") else []
+        matched = fnmatch.filter(columns, pattern) if any(sign in pattern for sign in "*?[") else []
         found += matched or [table.check_column(pattern, option)]
     return found

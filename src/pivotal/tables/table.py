@@ -12,7 +12,8 @@ from typing import Any, Final, SupportsIndex
 import numpy as np
 import pyarrow as pa
 
-from pivotal._types import AnyArray, IndexArray
+from pivotal.core.types import AnyArray, IndexArray
+from pivotal.tables._dialect import Dialect, with_cell
 
 MATRIX: Final = b"pivotal.shape"  # metadata of a column that is an array of more than one dimension
 
@@ -32,20 +33,29 @@ class Table:
     delimiter : str, default=","
         What stood between the cells of a CSV file.
     lines : pyarrow array of str, optional
-        The rows of a JSON file as they were written.
+        The rows of a text file as they were written: those of CSV with the ends of their lines, JSON without.
     folder : Path, optional
         Where the file is; paths of images are relative to it.
     numbers : int array of shape (n_rows,), optional
         The numbers that the rows had in their file, where these are some of them.
+    places : int array of shape (n_rows,), optional
+        The lines that the rows begin on in a text file, counted from 1, where they are known.
+    dialect : Dialect, optional
+        How a text file is written.
+    decimal : {".", ","}
+        What stands before the decimals of numbers that are text.
     """
 
     cells: pa.Table
     name: str
     format: str
     delimiter: str = ","
-    lines: pa.Array | None = None
+    lines: Any = None
     folder: Path | None = None
     numbers: IndexArray | None = None
+    places: IndexArray | None = None
+    dialect: Dialect | None = None
+    decimal: str = "."
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -62,11 +72,12 @@ class Table:
 
     def row(self, place: SupportsIndex) -> str:
         """Say where a row is."""
-        return f"row {self.row_numbers[place]}, counted from 0"
+        line = "" if self.places is None else f", line {self.places[place]}"
+        return f"row {self.row_numbers[place]} (0-based{line})"
 
     @property
     def written(self) -> bool:
-        """Whether the cells are text whose types have yet to be found."""
+        """Whether the cells are text as it was written, without types."""
         return self.format in ("csv", "tsv")
 
     def check_column(self, name: str, option: str) -> str:
@@ -97,8 +108,13 @@ class Table:
         """Return some of the rows, in the order given."""
         chosen = np.asarray(rows, dtype=np.int64)
         indices = pa.array(chosen)
-        lines = None if self.lines is None else self.lines.take(indices)
-        return replace(self, cells=self.cells.take(indices), lines=lines, numbers=self.row_numbers[chosen])
+        return replace(
+            self,
+            cells=_take(self.cells, indices, self.name),
+            lines=None if self.lines is None else self.lines.take(indices),
+            numbers=self.row_numbers[chosen],
+            places=None if self.places is None else self.places[chosen],
+        )
 
     def replaced(self, name: str, rows: IndexArray, contents: Sequence[Any]) -> Table:
         """Return a copy with some cells of one column changed.
@@ -114,15 +130,34 @@ class Table:
         """
         old = self.column(name)
         cells = old.to_pylist()
+        place = self.columns.index(name)
         lines = None if self.lines is None else self.lines.to_pylist()
         for row, content in zip(rows.tolist(), contents, strict=True):
             cells[row] = content
-            if lines is not None:
+            if lines is not None and self.written:
+                lines[row] = with_cell(lines[row], place, content, self.delimiter)
+            elif lines is not None:
                 lines[row] = json.dumps({**json.loads(lines[row]), name: content}, ensure_ascii=False)
-        place = self.columns.index(name)
         field = self.cells.schema.field(name)
-        changed = self.cells.set_column(place, field, pa.array(cells, type=old.type))
+        kind = old.type.value_type if pa.types.is_dictionary(old.type) else old.type
+        changed = self.cells.set_column(place, field, pa.array(cells, type=kind).cast(old.type))
         return replace(self, cells=changed, lines=None if lines is None else pa.array(lines, pa.large_string()))
+
+
+def _take(cells: pa.Table, indices: pa.Array, name: str) -> pa.Table:
+    try:
+        return cells.take(indices)
+    except pa.ArrowNotImplementedError:
+        columns = []
+        for field, column in zip(cells.schema, cells.columns, strict=True):
+            try:
+                columns.append(column.take(indices))
+            except pa.ArrowNotImplementedError as error:
+                raise ValueError(
+                    f"rows of {name} cannot be chosen, as its column {field.name!r} is of the type {field.type}; write "
+                    "it with another type, or without that column."
+                ) from error
+        return pa.Table.from_arrays(columns, schema=cells.schema)
 
 
 def from_arrays(arrays: dict[str, AnyArray], name: str, format: str, folder: Path | None) -> Table:  # noqa: A002
@@ -156,6 +191,21 @@ def to_arrays(table: Table) -> dict[str, AnyArray]:
         else:
             arrays[name] = column.to_numpy(zero_copy_only=False)
     return arrays
+
+
+def without_matrices(table: Table) -> pa.Table:
+    """Return cells with a column for each number of an array's row, where a format cannot tell arrays from lists."""
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        shape = table.matrix_shape(name)
+        if shape is None:
+            columns[name] = table.column(name)
+            continue
+        flat = pa.concat_arrays(table.column(name).chunks).flatten()
+        width = int(np.prod(shape))
+        for place in range(width):
+            columns[f"{name}_{place}"] = flat.take(pa.array(np.arange(place, len(flat), width)))
+    return pa.table(columns)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ import json
 import math
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -17,10 +19,13 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from pivotal.results import Values
-from pivotal.tables._targets import check_target, is_stream, whole
+from pivotal.core.urls import local_path
+from pivotal.results.values import Values
+from pivotal.tables._dialect import Dialect
+from pivotal.tables._typed import typed
 from pivotal.tables.read import format_of, is_pair
-from pivotal.tables.table import Table, to_arrays
+from pivotal.tables.table import Table, to_arrays, without_matrices
+from pivotal.tables.targets import check_target, is_stream, whole
 
 __all__ = ["check_results_target", "check_target", "write_frame", "write_table", "write_values"]
 
@@ -51,9 +56,37 @@ def write_table(table: Table, path: str, *, safe: bool = False, form: str | None
     if kind in ("npz", "npy"):
         _write_arrays(table, path, kind)
         return
-    delimiter = table.delimiter if kind == table.format and table.written else _DELIMITERS.get(kind, ",")
     with whole(path) as stream:
-        _encode(table.cells, stream, kind, delimiter, safe, table.lines)
+        if kind in _DELIMITERS:
+            _write_text(table, stream, kind, safe)
+        else:
+            lines = table.lines if table.format in ("json", "jsonl") else None
+            plain = without_matrices(table) if kind in ("json", "jsonl") else table.cells
+            cells = typed(table) if table.written else plain
+            _encode(cells, stream, kind, ",", safe, lines)
+
+
+def _write_text(table: Table, stream: IO[bytes], kind: str, safe: bool) -> None:
+    """Write CSV as it was read: rows as they were written where nothing has to change, cell by cell otherwise."""
+    dialect = table.dialect if table.written and table.dialect is not None else Dialect()
+    stream.write(dialect.mark)
+    if kind == table.format and table.lines is not None and dialect.header is not None and not safe:
+        for line in _ended([dialect.header], table.lines, dialect.newline):
+            stream.write(line.encode(dialect.encoding))
+        return
+    delimiter = table.delimiter if kind == table.format and table.written else _DELIMITERS[kind]
+    _encode_csv(without_matrices(table), stream, replace(dialect, delimiter=delimiter), safe)
+
+
+def _ended(header: list[str], lines: Any, newline: str) -> Iterator[str]:
+    """Yield rows, each but the last with the end of its line."""
+    before = None
+    for line in chain(header, (line.as_py() for line in lines)):
+        if before is not None:
+            yield before if before.endswith("\n") else before + newline
+        before = line
+    if before is not None:
+        yield before
 
 
 def _write_arrays(table: Table, path: str, kind: str) -> None:
@@ -100,9 +133,12 @@ def write_values(values: Values, path: str, *, safe: bool = False, form: str | N
     """
     kind = (form or "csv") if is_stream(path) else format_of(path)
     _refuse_arrays(kind, path)
-    frame = values.to_frame()
-    if values.error_bound is not None:
-        frame.insert(3, "error_bound", values.error_bound)
+    frame = values.to_frame().reset_index()
+    for name in ("error_bound", "bound_given_neighbors"):
+        bound = getattr(values, name)
+        if bound is not None:
+            frame.insert(3, name, bound)
+            break
     if kind != "parquet":
         write_frame(frame, path, safe=safe, form=form)
         return
@@ -116,7 +152,8 @@ def write_values(values: Values, path: str, *, safe: bool = False, form: str | N
 
 def _saved(values: Values, path: str) -> pa.Table:
     """Return what `Values.save` writes, by way of a file beside the one that is wanted."""
-    beside = None if is_stream(path) else Path(path).resolve().parent
+    here = None if is_stream(path) else local_path(path)
+    beside = None if here is None else Path(here).resolve().parent
     with tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=beside) as folder:
         file = Path(folder) / "values.parquet"
         try:
@@ -124,7 +161,7 @@ def _saved(values: Values, path: str) -> pa.Table:
         except OSError as error:
             cause = error.__cause__
             reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
-            raise OSError(f"cannot write {path}: {reason}; nothing was changed on disk.") from error
+            raise OSError(f"cannot write {path}: {reason}; the file was left as it was.") from error
         return pq.read_table(file, partitioning=None)
 
 
@@ -147,15 +184,15 @@ def _encode(
     elif kind == "feather":
         pyarrow.feather.write_feather(cells, stream)
     elif kind in ("csv", "tsv"):
-        _encode_csv(cells, stream, delimiter, safe)
+        _encode_csv(cells, stream, Dialect(delimiter), safe)
     else:
         objects = _objects(cells) if lines is None else (line.as_py() for line in lines)
         _encode_json(objects, stream, array=kind == "json")
 
 
-def _encode_csv(cells: pa.Table, stream: IO[bytes], delimiter: str, safe: bool) -> None:
-    lines = _Lines(stream)
-    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
+def _encode_csv(cells: pa.Table, stream: IO[bytes], dialect: Dialect, safe: bool) -> None:
+    lines = _Lines(stream, dialect)
+    writer = csv.writer(lines, delimiter=dialect.delimiter, lineterminator="\r\n")
     guard = _guard if safe else (lambda cell: cell)
     writer.writerow([guard(name) for name in cells.column_names])
     for rows in _chunks(cells):
@@ -163,13 +200,20 @@ def _encode_csv(cells: pa.Table, stream: IO[bytes], delimiter: str, safe: bool) 
 
 
 class _Lines:
-    """Ends lines with a line feed alone; the writer, told of both signs, puts cells with either in quotes."""
+    """Ends lines as they are wanted; the writer, told of both signs, puts cells with either in quotes."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+    def __init__(self, stream: IO[bytes], dialect: Dialect) -> None:
+        self._stream, self._dialect = stream, dialect
 
     def write(self, line: str) -> None:
-        self._stream.write(line.removesuffix("\r\n").encode() + b"\n")
+        written = line.removesuffix("\r\n") + self._dialect.newline
+        try:
+            self._stream.write(written.encode(self._dialect.encoding))
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"cannot write {error.object[error.start : error.end]!r} in {self._dialect.encoding}, in which the "
+                "table was read; write to a .parquet or .jsonl file, or recode the table first."
+            ) from error
 
 
 def _encode_json(objects: Iterable[str], stream: IO[bytes], *, array: bool) -> None:

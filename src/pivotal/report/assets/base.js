@@ -48,7 +48,7 @@ const drawings = []; // called again when the theme changes
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  byId("theme").setAttribute("aria-pressed", String(name === "dark"));
+  byId("theme").textContent = name === "dark" ? "Light mode" : "Dark mode";
   for (const draw of drawings) draw();
 }
 

@@ -56,6 +56,7 @@ for (const { part, needs } of report.left_out) {
         ...look().axis,
         type: logarithmic ? "log" : "value",
         min: logarithmic ? 0.5 : 0,
+        startValue: logarithmic ? 0.5 : undefined, // where bars begin: at 1, a bin with one point would not be seen
         minInterval: 1,
         axisLine: { show: false },
         axisLabel: { ...look().axis.axisLabel, formatter: (count) => (count < 1 && count ? "" : whole(count)) },

@@ -50,7 +50,8 @@ function describe(at) {
   tell("Rank", `${whole(points.rank[at])} of ${whole(report.n_train)}`);
   if (points.hasLabel) tell("Label", points.label(at));
   if (points.hasOwner) tell("Owner", points.owner(at));
-  if (points.named) tell("Row", String(points.index[at]));
+  // Not a row of the table: rows that were held out, or left out, are not counted.
+  if (points.named) tell("Training index", String(points.index[at]));
   const words = make("div", null, make("h3", null, points.id(at)), facts);
   const suspicion = suspicions.get(at);
   if (suspicion) words.append(make("p", { class: "why" }, suspicion.why));
@@ -267,8 +268,10 @@ if (report.suspects) {
   });
 }
 
+let found = [...points.value.keys()]; // the points that the search leaves, which are those of the download
+
 {
-  const rows = [...points.value.keys()];
+  const rows = found;
   const columns = [
     { title: "Rank", kind: "number", value: (at) => points.rank[at], cell: (at) => whole(points.rank[at]) },
     valueColumn,
@@ -292,7 +295,9 @@ if (report.suspects) {
   );
   byId("search").addEventListener("input", ({ target }) => {
     const needle = target.value.trim().toLowerCase();
-    table.keep((at) => hay[at].includes(needle));
+    found = rows.filter((at) => hay[at].includes(needle));
+    table.keep(found);
+    nameDownload();
   });
   byId("points-note").textContent = report.points.note;
 }
@@ -303,6 +308,12 @@ if (report.suspects) {
 function quote(text) {
   const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+function nameDownload() {
+  const all = found.length === report.n_train;
+  const number = `${whole(found.length)} ${found.length === 1 ? "point" : "points"}`;
+  byId("download").textContent = all ? "Download CSV" : `Download CSV (${number} of ${whole(report.n_train)})`;
 }
 
 function asCSV() {
@@ -319,10 +330,11 @@ function asCSV() {
     columns.push(["suggested", (at) => (suspicions.has(at) ? quote(suspicions.get(at).suggested) : "")]);
   }
   const lines = [columns.map(([name]) => name).join(",")];
-  for (let at = 0; at < points.count; at += 1) lines.push(columns.map(([, text]) => text(at)).join(","));
+  for (const at of found) lines.push(columns.map(([, text]) => text(at)).join(","));
   return lines.join("\r\n") + "\r\n";
 }
 
+nameDownload();
 byId("download").addEventListener("click", () => {
   const link = make("a", { href: URL.createObjectURL(new Blob([asCSV()], { type: "text/csv" })), download: "values.csv" });
   document.body.append(link);

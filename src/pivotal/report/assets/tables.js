@@ -118,8 +118,8 @@ function addTable(host, { caption, columns, rows, sorted, descending, size, deta
 
   show();
   return {
-    keep(test) {
-      listed = rows.filter(test);
+    keep(some) {
+      listed = some;
       page = 0;
       show();
     },

@@ -1,0 +1,166 @@
+"""A budget shared among the owners of training points, so that the sum is right to the last cent."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pivotal.analysis._ranked_inputs import Scores, as_scores, check_positive, is_whole
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.results.values import Values
+
+__all__ = ["payouts"]
+
+_EPS = float(np.finfo(np.float64).eps)
+_MOST_DECIMALS = 12
+_MOST_DIGITS = 28  # of a sum in the decimal module's default context, beyond which it rounds
+
+
+def payouts(
+    values: Scores,
+    owners: npt.ArrayLike,
+    *,
+    budget: float = 1.0,
+    non_negative: bool = False,
+    decimals: int | None = None,
+) -> pd.DataFrame:
+    """Share a budget among owners, each in proportion to the sum of the values of their points.
+
+    Parameters
+    ----------
+    values : Values or array-like of shape (n_train,)
+        What the points are worth.
+    owners : array-like of shape (n_train,)
+        Owner of each training point, in training order.
+    budget : float, default=1.0
+        What there is to share, above 0.
+    non_negative : bool, default=False
+        Whether owners whose points do harm on balance get nothing. Otherwise they owe something, and what they owe goes
+        to the others.
+    decimals : int, optional
+        Round to so many decimals, 2 for cents: each gets at least what is left after rounding down, and the cents that
+        remain go to the largest remainders. The payouts are then of type `decimal.Decimal`, and so is their sum.
+
+    Returns
+    -------
+    pandas DataFrame
+        Indexed by owner, most valuable first: `points` (how many), `value` (sum of their values) and `payout`. The
+        payouts add up to the budget: exactly with `decimals`, else as `math.fsum` adds them, or nearly so where some
+        owe more than there is to share.
+
+    Raises
+    ------
+    ValueError
+        If the values add up to nothing, or to less, so that there is nothing to be in proportion to; or if the budget
+        is so large that the payouts, to that many decimals, could not be added up exactly.
+
+    Examples
+    --------
+    >>> from pivotal.analysis import payouts
+    >>> payouts([0.2, 0.1, -0.1, 0.1], ["ann", "ann", "bob", "cat"], budget=100, non_negative=True, decimals=2)
+           points  value payout
+    owner
+    ann         2    0.3  75.00
+    cat         1    0.1  25.00
+    bob         1   -0.1   0.00
+    """
+    scores = as_scores(values)
+    sums, points = _by_owner(scores, owners)
+    budget = check_positive(budget, "budget")
+    claims = [max(claim, Fraction(0)) for claim in sums] if non_negative else list(sums)
+    total = sum(claims, Fraction(0))
+    blur = _blur(values, scores)
+    if float(total) <= blur:
+        said = f"which is 0 within the error bound of {blur:.3g}" if abs(total) <= blur else "which is below 0"
+        fix = "No owner can be paid by these values." if non_negative else "Use non_negative=True, or other values."
+        raise ValueError(f"payouts need values that add up to more than 0; got {float(total):.3g}, {said}. {fix}")
+    fair = [Fraction(budget) * claim / total for claim in claims]
+    frame = pd.DataFrame(
+        {
+            "points": points.to_numpy(),
+            "value": [float(claim) for claim in sums],
+            "payout": _as_floats(fair, budget) if decimals is None else _round(fair, budget, decimals),
+        },
+        index=points.index,
+    )
+    return frame.sort_values("value", ascending=False, kind="stable")
+
+
+def _by_owner(scores: FloatArray, owners: npt.ArrayLike) -> tuple[list[Fraction], pd.Series]:
+    """Return the exact sum of each owner's values, and the number of their points."""
+    names = pd.Series(_names(owners, len(scores)))
+    missing = int(names.isna().sum())
+    if missing:
+        raise ValueError(
+            f"owners must name an owner for every training point; got {missing} missing. "
+            "Give points without an owner a name of their own, for example 'nobody'."
+        )
+    codes, found = pd.factorize(names)
+    counts = np.bincount(codes)
+    together = scores[np.argsort(codes, kind="stable")]
+    # Each sum is rounded once; from there on everything is a fraction.
+    sums = [Fraction(math.fsum(part)) for part in np.split(together, np.cumsum(counts)[:-1])]
+    points = pd.Series(counts, index=pd.Index(found, name="owner"), name="points")
+    return sums, points
+
+
+def _names(owners: npt.ArrayLike, n_train: int) -> AnyArray:
+    names = np.asarray(owners)
+    if names.dtype.kind in "US" and isinstance(owners, (list, tuple)):
+        names = np.asarray(owners, dtype=object)  # a number beside text must not turn into text
+    if names.shape != (n_train,):
+        raise ValueError(f"owners must have one entry per training point, shape ({n_train},); got shape {names.shape}.")
+    return names
+
+
+def _blur(values: Any, scores: FloatArray) -> float:
+    """Return how far the sum of the values can be off."""
+    bound = (values.bound_given_neighbors or values.bias_bound) if isinstance(values, Values) else None
+    return len(scores) * (bound or 0.0) + _EPS * math.fsum(np.abs(scores))
+
+
+def _as_floats(fair: list[Fraction], budget: float) -> FloatArray:
+    """Round to doubles that add up to the budget: one of the payouts takes the rounding error of all."""
+    moved = sum(map(abs, fair), Fraction(0))
+    if moved > Fraction(float(np.finfo(np.float64).max)) / 2:
+        raise ValueError(f"budget must leave payouts that a double can hold; got {budget:.3g}. Use a smaller budget.")
+    rounded = np.array([float(share) for share in fair])
+    missing = Fraction(budget) - sum(map(Fraction, rounded.tolist()), Fraction(0))
+    # The second largest is at most half of the budget, so it can take the error, unless others owe more than that.
+    for place in np.argsort(-np.abs(rounded), kind="stable")[: np.count_nonzero(rounded)]:
+        fixed = rounded.copy()
+        fixed[place] = float(Fraction(rounded[place]) + missing)
+        if math.fsum(fixed) == budget:
+            return fixed
+    return rounded
+
+
+def _round(fair: list[Fraction], budget: float, decimals: Any) -> list[Decimal]:
+    """Round to decimals, the largest remainders up."""
+    if not is_whole(decimals) or not 0 <= decimals <= _MOST_DECIMALS:
+        raise ValueError(f"decimals must be an integer from 0 to {_MOST_DECIMALS}, or None; got {decimals!r}.")
+    unit = Fraction(1, 10 ** int(decimals))
+    exact = Fraction(repr(budget))  # as it is written, 0.1 and not the double next to it
+    if exact % unit:
+        raise ValueError(
+            f"budget must be a multiple of {Decimal(1).scaleb(-int(decimals))} to be paid in that; got {budget}. Use "
+            "more decimals."
+        )
+    units = [share * exact / Fraction(budget) / unit for share in fair]
+    whole = [math.floor(share) for share in units]
+    left = int(exact / unit) - sum(whole)
+    remainders = sorted(range(len(units)), key=lambda place: whole[place] - units[place])
+    for place in remainders[:left]:
+        whole[place] += 1
+    if sum(map(abs, whole)) >= 10**_MOST_DIGITS:
+        raise ValueError(
+            f"payouts of {decimals} decimals are exact up to {_MOST_DIGITS} digits in all; got budget={budget:.3g}. "
+            "Use fewer decimals, or a smaller budget."
+        )
+    return [Decimal(count).scaleb(-int(decimals)) for count in whole]

@@ -1,0 +1,297 @@
+"""Training points that could go: copies, points without value, points that no prediction needs."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from pivotal.analysis._ranked_inputs import Scores, as_scores, ids_of_points
+from pivotal.core.labels import as_labels
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
+from pivotal.results.values import Values
+
+__all__ = ["Redundancy", "redundancy"]
+
+# Neighbours asked for at first, and points asked for at once.
+_DEPTH = 8
+_ROWS = 1024
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Redundancy:
+    """Which training points could go, and why.
+
+    Parameters
+    ----------
+    ids : array of shape (n_train,)
+        Names of the training points.
+    values : float array of shape (n_train,)
+        What they are worth.
+    group : int array of shape (n_train,)
+        Number of the group of copies that a point belongs to, groups by their first point; -1 for a point without copy.
+    conflicting : bool array of shape (n_train,)
+        Whether the copies of a point have different labels.
+    threshold : float
+        Below or at this, a value is none.
+    radius : float
+        Copies are no farther apart than this, or linked by copies that are not.
+    idle : bool array of shape (n_train,) or None
+        Whether no query has the point among its nearest. All of them can go at once, and every prediction stays as it
+        is. None where no queries were given.
+
+    Examples
+    --------
+    >>> from pivotal.analysis import redundancy
+    >>> result = redundancy([0.5, 0.0, 0.2], [[1.0], [1.0], [9.0]], ["cat", "cat", "dog"], [[0.0]], k=1)
+    >>> result
+    Redundancy(1 group of copies with 2 points, 0 in conflict; 1 point without value; 2 of 3 points idle)
+    >>> result.droppable
+    array([1, 2])
+    """
+
+    ids: AnyArray
+    values: FloatArray
+    group: IndexArray
+    conflicting: npt.NDArray[np.bool_]
+    threshold: float
+    radius: float
+    idle: npt.NDArray[np.bool_] | None
+
+    @property
+    def groups(self) -> list[IndexArray]:
+        """Training indices of each group of copies, ascending."""
+        return [np.flatnonzero(self.group == number) for number in range(int(self.group.max()) + 1)]
+
+    @property
+    def copies(self) -> IndexArray:
+        """Points that have a copy with a lower index. One fewer of them is one vote fewer: look before you drop."""
+        first = np.zeros(len(self.group), np.bool_)
+        first[np.unique(self.group, return_index=True)[1]] = True
+        return np.flatnonzero((self.group >= 0) & ~first)
+
+    @property
+    def worthless(self) -> IndexArray:
+        """Points whose value cannot be told from zero."""
+        return np.flatnonzero(np.abs(self.values) <= self.threshold)
+
+    @property
+    def droppable(self) -> IndexArray:
+        """Points that can all go at once without any change to any prediction of the queries."""
+        if self.idle is None:
+            raise AttributeError("what can be dropped depends on the queries; pass X_test to redundancy.")
+        return np.flatnonzero(self.idle)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per training point: id, value, group, conflicting, worthless and, with queries, idle."""
+        columns: dict[str, Any] = {
+            "id": self.ids,
+            "value": self.values,
+            "group": self.group,
+            "conflicting": self.conflicting,
+            "worthless": np.abs(self.values) <= self.threshold,
+        }
+        if self.idle is not None:
+            columns["idle"] = self.idle
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        n_groups, n_copied = int(self.group.max()) + 1, int((self.group >= 0).sum())
+        n_conflicts = len(np.unique(self.group[self.conflicting]))
+        parts = [
+            f"{_many(n_groups, 'group')} of copies with {_many(n_copied, 'point')}, {n_conflicts} in conflict",
+            f"{_many(len(self.worthless), 'point')} without value",
+        ]
+        if self.idle is not None:
+            parts.append(f"{int(self.idle.sum())} of {_many(len(self.values), 'point')} idle")
+        return f"Redundancy({'; '.join(parts)})"
+
+
+def redundancy(
+    values: Scores,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any = None,
+    *,
+    radius: float = 0.0,
+    threshold: float | None = None,
+    k: int = 5,
+    weights: Any = "uniform",
+    metric: Any = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = -1,
+) -> Redundancy:
+    """Find copies of training points, points without value, and points that no prediction needs.
+
+    A value near zero is no licence to drop a point: values are averages, and what a point does here it may undo there.
+    What is safe to drop is what no query looks at, and that is certain: with `X_test` those points are named.
+
+    Parameters
+    ----------
+    values : Values or array-like of shape (n_train,)
+        What the points are worth.
+    X_train, y_train : array-like
+        Training points with their labels.
+    X_test : array-like, optional
+        Queries: what may be dropped is what none of them has among its nearest.
+    radius : float, default=0.0
+        Points no farther apart than this are copies of each other, and so are those linked by such pairs. 0 finds equal
+        rows.
+    threshold : float, optional
+        A value of at most this, either way, is none. By default the error bound of the values, or 0.
+    k, weights, metric, metric_params
+        The nearest-neighbour model, as in `value`.
+    n_jobs : int, default=-1
+        Threads; -1 is one per processor.
+
+    Returns
+    -------
+    Redundancy
+    """
+    X = check_features(X_train, "X_train")
+    labels = np.asarray(y_train) if _are_numbers(y_train) else as_labels(y_train, "y_train")
+    check_same_length(X, labels, "X_train", "y_train")
+    scores = as_scores(values, X.shape[0])
+    if metric == "precomputed":
+        raise ValueError('redundancy compares rows of features; got metric="precomputed". Use another metric.')
+    radius = _at_least_zero(radius, "radius")
+    if threshold is None:
+        threshold = (values.bound_given_neighbors or 0.0) if isinstance(values, Values) else 0.0
+    threshold = _at_least_zero(threshold, "threshold")
+    group = _number(_link(_equal_rows(X), X, radius, metric, metric_params, n_jobs))
+    idle = None
+    if X_test is not None:
+        idle = _idle(X, check_features(X_test, "X_test", like=X), k, weights, metric, metric_params, n_jobs)
+    return Redundancy(
+        ids_of_points(values, len(scores)), scores, group, _in_conflict(group, labels), threshold, radius, idle
+    )
+
+
+def _equal_rows(X: Any) -> IndexArray:
+    """Return the first index at which each row occurs."""
+    if is_sparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        rows = pd.Series(
+            [
+                X.indices[start:stop].tobytes() + X.data[start:stop].tobytes()
+                for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+            ]
+        )
+    else:
+        plain = np.ascontiguousarray(X + 0.0)  # -0.0 is 0.0
+        rows = pd.Series([row.tobytes() for row in plain])
+    codes, found = pd.factorize(rows)
+    first = np.full(len(found), len(rows))
+    np.minimum.at(first, codes, np.arange(len(rows)))
+    return first[codes]
+
+
+def _link(
+    first: IndexArray,
+    X: Any,
+    radius: float,
+    metric: Any,
+    metric_params: Mapping[str, Any] | None,
+    n_jobs: int | None,
+) -> IndexArray:
+    """Link distinct rows within the radius, and return the number of each row's component."""
+    if radius == 0.0:
+        return first
+    from pivotal.neighbors import BruteIndex
+
+    distinct = np.unique(first)
+    index = BruteIndex(X[distinct], metric, metric_params=metric_params, n_jobs=n_jobs)
+    component = np.arange(len(distinct))
+    for start in range(0, len(distinct), _ROWS):
+        asked = np.arange(start, min(start + _ROWS, len(distinct)))
+        depth = _DEPTH
+        while asked.size:
+            depth = min(depth, len(distinct))
+            near, distances = index.search(X[distinct[asked]], depth)
+            within = distances <= radius
+            rows, places = np.nonzero(within)
+            component = _merge(component, asked[rows], near[rows, places])
+            # A list that ends within the radius may have left some out.
+            asked = asked[within[:, -1]] if depth < len(distinct) else asked[:0]
+            depth *= 4
+    joined = np.empty(len(first), np.int64)
+    joined[distinct] = component
+    return joined[first]
+
+
+def _merge(component: IndexArray, ones: IndexArray, others: IndexArray) -> IndexArray:
+    """Return components in which these pairs are one."""
+    n = len(component)
+    pairs = sparse.coo_array((np.ones(len(ones), np.int8), (component[ones], component[others])), shape=(n, n))
+    found: IndexArray = connected_components(pairs, directed=False)[1].astype(np.int64)
+    return found[component]
+
+
+def _number(component: IndexArray) -> IndexArray:
+    """Number the components of at least two points by their first point; -1 for the others."""
+    codes, _ = pd.factorize(component)
+    several = np.bincount(codes)[codes] > 1
+    numbers_ = np.full(len(component), -1)
+    numbers_[several] = pd.factorize(codes[several])[0]
+    return numbers_
+
+
+def _in_conflict(group: IndexArray, labels: AnyArray) -> npt.NDArray[np.bool_]:
+    """Tell which points belong to a group with different labels."""
+    codes = pd.factorize(pd.Series(labels))[0]
+    conflicts = np.zeros(len(group), np.bool_)
+    grouped = group >= 0
+    if grouped.any():
+        n_labels = pd.Series(codes[grouped]).groupby(group[grouped]).transform("nunique")
+        conflicts[grouped] = n_labels.to_numpy() > 1
+    return conflicts
+
+
+def _idle(
+    X: Any,
+    queries: Any,
+    k: int,
+    weights: Any,
+    metric: Any,
+    metric_params: Mapping[str, Any] | None,
+    n_jobs: int | None,
+) -> npt.NDArray[np.bool_]:
+    """Tell which points are among the nearest of no query."""
+    from pivotal.core.weights import as_weights
+    from pivotal.neighbors import BruteIndex, blocks
+
+    k = check_k(k)
+    index = BruteIndex(X, metric, metric_params=metric_params, n_jobs=n_jobs)
+    # Weights may look farther than votes do.
+    depth = min(max(k, as_weights(weights).depth(k)), index.n_train)
+    idle = np.ones(index.n_train, np.bool_)
+    for part in blocks(queries.shape[0], index.block_size(depth)):
+        idle[index.search(queries[part], depth)[0]] = False
+    return idle
+
+
+def _are_numbers(y: Any) -> bool:
+    """Whether these may be the targets of a regression."""
+    labels = np.asarray(y)
+    return labels.ndim == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
+
+
+def _at_least_zero(number: Any, name: str) -> float:
+    if isinstance(number, numbers.Real) and not isinstance(number, bool) and 0.0 <= float(number) < math.inf:
+        return float(number)
+    raise ValueError(f"{name} must be a finite number of at least 0; got {number!r}.")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

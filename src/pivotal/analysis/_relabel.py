@@ -1,0 +1,90 @@
+"""Where new labels come from: the other class, the neighbours, somebody who knows, or the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.analysis.curves._scoring import Task
+from pivotal.core.labels import as_labels, as_responses
+from pivotal.core.types import AnyArray, IndexArray
+from pivotal.core.validation import check_features, check_same_length
+from pivotal.neighbors import BruteIndex
+
+How: TypeAlias = str | Callable[[IndexArray], npt.ArrayLike] | npt.ArrayLike
+
+_NAMES = ("flip", "neighbors")
+# Points whose neighbours are found at once.
+_ROWS = 4096
+
+
+def read_labels(y: Any, name: str, task: Task) -> AnyArray:
+    """Return labels of the task's kind."""
+    return as_responses(y, name) if task == "regression" else as_labels(y, name)
+
+
+def new_labels(
+    how: Any,
+    points: IndexArray,
+    labels: AnyArray,
+    X: Any,
+    task: Task,
+    *,
+    k: int,
+    metric: Any,
+    metric_params: Mapping[str, Any] | None,
+    n_jobs: int | None,
+) -> AnyArray:
+    """Return a new label for each of these points.
+
+    Parameters
+    ----------
+    how : str, callable or array-like
+        As in `repair`.
+    points : int64 array of shape (n_points,)
+        Training indices.
+    labels : array of shape (n_train,)
+        Labels as they are.
+    X : array-like of shape (n_train, n_features)
+        Training points, for their neighbours.
+    task : "classification" or "regression"
+    k, metric, metric_params, n_jobs
+        How neighbours are found.
+    """
+    if callable(how):
+        told = read_labels(how(points), "what how returns", task)
+        if told.shape != points.shape:
+            raise ValueError(f"how must return a label for each of the {len(points)} points; got {len(told)}.")
+        return told
+    if not isinstance(how, str):
+        truth = read_labels(how, "how", task)
+        if truth.shape != labels.shape:
+            raise ValueError(f"how must hold the true labels of all {len(labels)} training points; got {len(truth)}.")
+        return truth[points]
+    if how not in _NAMES:
+        raise ValueError(f"how must be one of {', '.join(_NAMES)}, a function or the true labels; got {how!r}.")
+    if how == "flip" and task == "regression":
+        raise ValueError('how="flip" needs classes; got numbers. Use how="neighbors", a function or the true numbers.')
+    X = check_features(X, "X_train")
+    check_same_length(X, labels, "X_train", "y_train")
+    index = BruteIndex(X, metric, metric_params=metric_params, n_jobs=n_jobs)
+    if len(labels) == 1:
+        raise ValueError(f'how="{how}" needs at least two training points; got 1.')
+    blocks = [points[start : start + _ROWS] for start in range(0, len(points), _ROWS)]
+    others = np.concatenate([index.search_rows(block, min(k, len(labels) - 1))[0] for block in blocks])
+    if task == "regression":
+        means: AnyArray = labels[others].mean(axis=1)
+        return means
+    classes, codes = np.unique(labels, return_inverse=True)
+    if how == "flip" and len(classes) < 2:
+        raise ValueError(f'how="flip" needs at least two classes; got {classes[0]!r} alone.')
+    votes = np.zeros((len(points), len(classes)))
+    np.add.at(votes, (np.arange(len(points))[:, np.newaxis], codes[others]), 1.0)
+    if how == "flip":
+        votes += np.bincount(codes) / (len(codes) + 1)  # less than a vote: it decides between equals
+        votes[np.arange(len(points)), codes[points]] = -1.0
+    chosen: AnyArray = classes[votes.argmax(axis=1)]
+    return chosen

@@ -1,0 +1,9 @@
+"""The score of a model while its training set shrinks, grows or is relabelled.
+
+curve                `Curve`
+removal_selection    `removal_curve`, `selection_curve`
+curve_models         the model whose score is followed: nearest neighbours, or any other
+nearest_curves       nearest neighbours: one sorted list per test point serves every step
+refits               any other model, refitted at each step
+scoring              scores that are sums over test points, and all others
+"""

@@ -1,0 +1,81 @@
+"""The model whose score is followed: nearest neighbours step by step, or any other refitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pivotal.analysis.curves._nearest_curves import NearestModel, Neighbourhood, is_nearest
+from pivotal.analysis.curves._refits import RefittedModel
+from pivotal.analysis.curves._scoring import Scoring, Task, as_scorer, as_task
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+
+# Steps of a curve when nothing else is said: fewer where every step means a fit.
+_STEPS = 50
+_FITS = 20
+
+
+class Model(Protocol):
+    """What both can do."""
+
+    @property
+    def n_train(self) -> int:
+        """Number of training points."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the settings of a curve say of it."""
+
+    def scores_while_joining(
+        self, members: IndexArray, newcomers: IndexArray, sizes: IndexArray, *, progress: bool
+    ) -> FloatArray:
+        """Return the scores at some sizes of a training set that grows."""
+
+    def scores_while_relabelled(
+        self, order: IndexArray, relabelled: AnyArray, counts: IndexArray, *, progress: bool
+    ) -> FloatArray:
+        """Return the scores while points get new labels."""
+
+
+def task_of(scoring: Scoring, model: Any, y_train: Any) -> Task:
+    """Check the scoring and the model, and tell classification from regression."""
+    as_scorer(scoring)
+    if model is not None and (isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "predict")):
+        kind = f"{model.__name__}, a class" if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"model must be an estimator of scikit-learn's kind, with fit and predict; got {kind}.")
+    return as_task(scoring, model, y_train)
+
+
+def default_steps(model: Any) -> int:
+    """Return the number of steps of a curve of this model when nothing else is said."""
+    return _STEPS if model is None or is_nearest(model) else _FITS
+
+
+def make_model(
+    data: tuple[Any, Any, Any, Any],
+    model: Any,
+    k: Any,
+    weights: Any,
+    metric: Any,
+    metric_params: Mapping[str, Any] | None,
+    scoring: Scoring,
+    n_jobs: int | None,
+    *,
+    also: AnyArray | None = None,
+) -> Model:
+    """Return the model that is meant.
+
+    Parameters
+    ----------
+    data : tuple
+        X_train, y_train, X_test and y_test, to be checked.
+    model, k, weights, metric, metric_params, scoring, n_jobs
+        As in `removal_curve`.
+    also : array, optional
+        Labels that may come to those of the data.
+    """
+    task = task_of(scoring, model, data[1])
+    if model is not None and not is_nearest(model):
+        return RefittedModel(model, *data, scoring=scoring, task=task, n_jobs=n_jobs)
+    neighbourhood = Neighbourhood.of(model, k, weights, metric, metric_params)
+    return NearestModel(*data, neighbourhood=neighbourhood, scoring=scoring, task=task, n_jobs=n_jobs, also=also)

@@ -1,0 +1,314 @@
+"""The nearest-neighbour model while its training set changes, and its score at every step.
+
+Points join, or get other labels; a point that is removed joins in a curve that is read backwards. All points of a query
+are sorted once, a block of queries at a time, and one pass over the list finds the nearest members at every step.
+
+Predictions are those of scikit-learn: the class with most votes, the lowest of equals, or the mean. With fewer than k
+points all of them vote. Without any, no class is predicted and the score is 0; a regression then predicts 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from pivotal.analysis.curves._scoring import (
+    SUMS,
+    FixedClassifier,
+    FixedRegressor,
+    Scoring,
+    Sum,
+    Task,
+    as_scorer,
+    ask,
+    name_of_scoring,
+)
+from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.progress import tqdm
+from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_features, check_k, check_same_length
+from pivotal.core.voting import weigh
+from pivotal.core.weights import Weights, as_weights
+from pivotal.kernels.join_curves import average, elect, nearest_at_steps
+from pivotal.neighbors import BruteIndex
+from pivotal.neighbors.metrics import OF_SQUARES, Metric, check_size, with_estimates
+
+# Queries followed at once, and bytes for their lists. Sums over queries must not depend on the number of threads, so
+# neither do these.
+_QUERIES = 256
+_BLOCK_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What makes a nearest-neighbour model: k, weights, metric."""
+
+    k: int
+    weights: Weights
+    metric: Metric
+    metric_params: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, model: Any, k: Any, weights: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Any:
+        """Check the settings, or take them from a model of scikit-learn."""
+        if model is not None:
+            if (k, weights, metric, metric_params) != (5, "uniform", "euclidean", None):
+                raise ValueError(
+                    "a model brings its own k, weights and metric; got some of them as well. Leave them out."
+                )
+            k, weights, metric = model.n_neighbors, model.weights, model.metric
+            metric_params = model.metric_params
+            if metric == "minkowski":
+                metric_params = {"p": model.p, **(metric_params or {})}
+        return cls(check_k(k), as_weights(weights), metric, metric_params)
+
+    @property
+    def depth(self) -> int:
+        """How many of the nearest a prediction depends on."""
+        return max(self.k, self.weights.depth(self.k))
+
+    def describe(self) -> dict[str, Any]:
+        """What the settings say of it."""
+        name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "of your own")
+        return {"k": self.k, "weights": str(self.weights), "metric": str(name)}
+
+
+def is_nearest(model: Any) -> bool:
+    """Whether this is scikit-learn's own nearest-neighbour model, which need not be refitted."""
+    return type(model) in (KNeighborsClassifier, KNeighborsRegressor)
+
+
+class NearestModel:
+    """Checked data, and how predictions and scores come from the nearest members.
+
+    Parameters
+    ----------
+    X_train, y_train, X_test, y_test
+        As the user passed them.
+    neighbourhood : Neighbourhood
+    scoring : str or callable
+    task : "classification" or "regression"
+    n_jobs : int or None
+    also : array, optional
+        Labels that may come to those of the data.
+    """
+
+    def __init__(
+        self,
+        X_train: Any,
+        y_train: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        neighbourhood: Neighbourhood,
+        scoring: Scoring,
+        task: Task,
+        n_jobs: int | None,
+        also: AnyArray | None = None,
+    ) -> None:
+        self.X = check_features(X_train, "X_train")
+        known = neighbourhood.metric == "precomputed"
+        self.queries = check_features(X_test, "X_test", like=None if known else self.X)
+        if known and self.queries.shape[1] != self.X.shape[0]:
+            raise ValueError(
+                f"precomputed X_test must have a distance to each of the {self.X.shape[0]} training points; got "
+                f"{self.queries.shape[1]} columns."
+            )
+        if neighbourhood.metric in OF_SQUARES:
+            check_size(self.X, "X_train")
+            check_size(self.queries, "X_test")
+        self.neighbourhood, self._scoring, self._n_threads = neighbourhood, scoring, count_threads(n_jobs)
+        self._codes: ClassCodes | None = None
+        if task == "regression":
+            self.labels: AnyArray = as_responses(y_train, "y_train")
+            self._truth: AnyArray = as_responses(y_test, "y_test")
+            targets = self._truth
+        else:
+            train, self._truth = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
+            check_same_kind(train, self._truth)
+            shown = (train, self._truth) if also is None or also.size == 0 else (train, self._truth, also)
+            self._codes = _in_order(ClassCodes.of(*shown))
+            self.labels, targets = self.encode(train, "y_train"), self.encode(self._truth, "y_test")
+        check_same_length(self.X, self.labels, "X_train", "y_train")
+        check_same_length(self.queries, targets, "X_test", "y_test")
+        self._scorer = as_scorer(scoring)
+        self._sum = Sum.of(scoring, targets) if isinstance(scoring, str) and scoring in SUMS else None
+
+    @property
+    def n_train(self) -> int:
+        """Number of training points."""
+        return len(self.labels)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the settings of a curve say of it."""
+        return {
+            "model": "nearest neighbours",
+            **self.neighbourhood.describe(),
+            "scoring": name_of_scoring(self._scoring),
+            "n_test": len(self._truth),
+        }
+
+    def encode(self, labels: AnyArray, name: str) -> AnyArray:
+        """Return class codes, in the order of the classes, or numbers as they are."""
+        return as_responses(labels, name) if self._codes is None else self._codes.encode(labels, name)
+
+    def decode(self, answers: AnyArray) -> AnyArray:
+        """Return labels for class codes, or numbers as they are."""
+        if self._codes is None:
+            return answers
+        return np.asarray(self._codes.classes)[answers.astype(np.int64)]
+
+    def predict(self, answers: AnyArray, distances: FloatArray, counts: IndexArray, queries: IndexArray) -> FloatArray:
+        """Return class codes or numbers from the labels and distances of the nearest members, of which some exist.
+
+        Parameters
+        ----------
+        answers, distances : arrays of shape (n_predictions, depth)
+            Labels and distances of the nearest members of a query.
+        counts, queries : int64 arrays of shape (n_predictions,)
+            How many of them there are, and which query it is.
+        """
+        k = self.neighbourhood.k
+        weights = self._weigh(distances, counts, queries)
+        predicted = np.empty(len(counts))
+        if self._codes is None:
+            average(np.ascontiguousarray(answers[:, :k]), counts, weights, predicted)
+        else:
+            elect(np.ascontiguousarray(answers[:, :k]), counts, weights, np.empty(len(self._codes.classes)), predicted)
+        return predicted
+
+    def _weigh(self, distances: FloatArray, counts: IndexArray, queries: IndexArray) -> FloatArray:
+        weights, k = self.neighbourhood.weights, self.neighbourhood.k
+        if not weights.weighted:
+            return np.empty((0, 0))
+        weighed = np.zeros((len(counts), k))
+        for count in np.unique(counts[counts > 0]):
+            rows = counts == count
+            found = weigh(weights, distances[rows, :count], k, queries[rows])[:, :k]
+            weighed[rows, : found.shape[1]] = found
+        return weighed
+
+    def score(self, predicted: FloatArray) -> float:
+        """Return the score of class codes or numbers."""
+        answers = self.decode(predicted)
+        if self._codes is None:
+            return ask(self._scorer, FixedRegressor(answers), self.queries, self._truth, self._scoring)
+        classes = np.asarray(self._codes.classes)
+        return ask(self._scorer, FixedClassifier(answers, classes), self.queries, self._truth, self._scoring)
+
+    def scores_while_joining(
+        self, members: IndexArray, newcomers: IndexArray, sizes: IndexArray, *, progress: bool
+    ) -> FloatArray:
+        """Return the scores at some sizes of a training set that grows.
+
+        Parameters
+        ----------
+        members : int64 array
+            Training indices that are in from the start.
+        newcomers : int64 array
+            Training indices that join, in order.
+        sizes : int64 array of shape (n_steps,)
+            How many newcomers have joined at each step, ascending.
+        progress : bool
+            Whether to show a bar.
+        """
+        joins = np.full(self.n_train, len(sizes))
+        joins[members] = 0
+        joins[newcomers] = np.searchsorted(sizes, np.arange(1, len(newcomers) + 1))
+        index = self._index()
+
+        def predictions(queries: slice) -> FloatArray:
+            ranked, distances = index.search(self.queries[queries], self.n_train)
+            shape = (len(ranked), len(sizes))
+            counts = np.empty(shape, np.int64)
+            ranks = np.empty((*shape, min(self.neighbourhood.depth, self.n_train)), np.int64)
+            nearest_at_steps(joins[ranked], ranks, counts)
+            rows = np.arange(len(ranked))[:, np.newaxis, np.newaxis]
+            flat = (counts.size, ranks.shape[2])
+            near = ranked[rows, ranks].reshape(flat)
+            gaps = distances[rows, ranks].reshape(flat)
+            asked = np.repeat(np.arange(queries.start, queries.stop), len(sizes))
+            return self.predict(self.labels[near], gaps, counts.ravel(), asked).reshape(shape)
+
+        bytes_per_query = 24 * self.n_train + 32 * len(sizes) * self.neighbourhood.depth
+        scores = self._follow(predictions, len(sizes), bytes_per_query, progress)
+        if members.size == 0 and self._codes is not None:
+            scores[sizes == 0] = 0.0  # no point, no class
+        return scores
+
+    def scores_while_relabelled(
+        self, order: IndexArray, relabelled: AnyArray, counts: IndexArray, *, progress: bool
+    ) -> FloatArray:
+        """Return the scores while points get new labels; their neighbours stay, so one search serves all steps.
+
+        Parameters
+        ----------
+        order : int64 array
+            Training indices, in the order in which they are relabelled.
+        relabelled : array of shape (n_train,)
+            Their new labels; those of the others are not looked at.
+        counts : int64 array of shape (n_steps,)
+            How many have their new label at each step, ascending.
+        progress : bool
+            Whether to show a bar.
+        """
+        labels_after = self.encode(relabelled, "the new labels")
+        changes = np.full(self.n_train, len(counts))
+        changes[order] = np.searchsorted(counts, np.arange(1, len(order) + 1))
+        index, depth = self._index(), min(self.neighbourhood.depth, self.n_train)
+
+        def predictions(queries: slice) -> FloatArray:
+            near, gaps = index.search(self.queries[queries], depth)
+            full, asked = np.full(len(near), depth), np.arange(queries.start, queries.stop)
+            predicted = np.empty((len(near), len(counts)))
+            for step in range(len(counts)):
+                labels = np.where(changes[near] <= step, labels_after[near], self.labels[near])
+                predicted[:, step] = self.predict(labels, gaps, full, asked)
+            return predicted
+
+        return self._follow(predictions, len(counts), 32 * depth + 8 * len(counts), progress)
+
+    def _index(self) -> BruteIndex:
+        near = self.neighbourhood
+        params = with_estimates(self.X, near.metric, near.metric_params) if near.metric != "precomputed" else None
+        return BruteIndex(self.X, near.metric, metric_params=params, n_jobs=1)  # blocks of queries are in threads
+
+    def _follow(
+        self, predictions: Callable[[slice], FloatArray], n_steps: int, bytes_per_query: int, progress: bool
+    ) -> FloatArray:
+        """Return the score at every step, from the predictions of blocks of queries, shape (n_block, n_steps)."""
+        n_queries = len(self._truth)
+        blocks = slices(n_queries, max(1, min(_QUERIES, _BLOCK_BYTES // bytes_per_query)), 1)
+        totals = np.zeros((len(blocks), n_steps))
+        table = np.empty((n_steps, n_queries)) if self._sum is None else np.empty((0, 0))
+        with tqdm(total=n_queries, unit="query", disable=not progress, desc="following") as bar:
+
+            def work(task: tuple[int, slice]) -> None:
+                number, queries = task
+                predicted = predictions(queries)
+                if self._sum is None:
+                    table[:, queries] = predicted.T
+                else:
+                    truths = np.arange(queries.start, queries.stop)[:, np.newaxis]
+                    totals[number] = self._sum.earns(predicted, truths).sum(axis=0)
+                bar.update(len(predicted))
+
+            with single_threaded_blas():
+                run_all(work, list(enumerate(blocks)), self._n_threads)
+        if self._sum is not None:
+            return self._sum.finish(totals.sum(axis=0))
+        return np.array([self.score(row) for row in table])
+
+
+def _in_order(codes: ClassCodes) -> ClassCodes:
+    """Sort the classes, as scikit-learn does: the lowest of equals wins a vote."""
+    try:
+        return ClassCodes(codes.classes.sort_values())
+    except TypeError:  # text beside numbers
+        return ClassCodes(codes.classes[np.argsort([str(label) for label in codes.classes], kind="stable")])

@@ -1,0 +1,118 @@
+"""Any other model: refitted at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils import _safe_indexing
+
+from pivotal.analysis.curves._scoring import Scoring, Task, as_scorer, name_of_scoring
+from pivotal.core.labels import as_labels, as_responses, check_same_kind
+from pivotal.core.progress import tqdm
+from pivotal.core.threads import count_workers
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+
+
+class RefittedModel:
+    """Checked data and an estimator of scikit-learn, to be fitted on parts of them.
+
+    Features go to the model as they are: a pipeline may want a data frame with text in it. Where only one class is
+    left, any classifier predicts that class, so none is fitted. Without any point, no class is predicted and the score
+    is 0; a regression then predicts 0.
+
+    Parameters
+    ----------
+    model : estimator
+        Classifier or regressor; it is cloned, not changed.
+    X_train, y_train, X_test, y_test
+        As the user brought them.
+    scoring : str or callable
+    task : "classification" or "regression"
+    n_jobs : int or None
+        Models fitted at once.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X_train: Any,
+        y_train: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        scoring: Scoring,
+        task: Task,
+        n_jobs: int | None,
+    ) -> None:
+        self._model, self._X, self._X_test = model, _with_rows(X_train), _with_rows(X_test)
+        self._task, self._n_jobs = task, count_workers(n_jobs)
+        self._scorer, self._scoring = as_scorer(scoring), name_of_scoring(scoring)
+        read = as_responses if task == "regression" else as_labels
+        self.labels: AnyArray = read(y_train, "y_train")
+        self._truth: AnyArray = read(y_test, "y_test")
+        if task == "classification":
+            check_same_kind(self.labels, self._truth)
+        for x_name, X, y_name, y in (
+            ("X_train", self._X, "y_train", self.labels),
+            ("X_test", self._X_test, "y_test", self._truth),
+        ):
+            if X.shape[0] != len(y):
+                raise ValueError(
+                    f"{x_name} and {y_name} must have the same length; got {X.shape[0]} rows and {len(y)} labels."
+                )
+
+    @property
+    def n_train(self) -> int:
+        """Number of training points."""
+        return len(self.labels)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the settings of a curve say of it."""
+        return {"model": type(self._model).__name__, "scoring": self._scoring, "n_test": len(self._truth)}
+
+    def scores_while_joining(
+        self, members: IndexArray, newcomers: IndexArray, sizes: IndexArray, *, progress: bool
+    ) -> FloatArray:
+        """As in `NearestModel`."""
+        sets = ((np.sort(np.concatenate([members, newcomers[:size]])), self.labels) for size in sizes)
+        return self._scores(sets, len(sizes), progress)
+
+    def scores_while_relabelled(
+        self, order: IndexArray, relabelled: AnyArray, counts: IndexArray, *, progress: bool
+    ) -> FloatArray:
+        """As in `NearestModel`."""
+        everyone = np.arange(self.n_train)
+
+        def labels_after(count: int) -> AnyArray:
+            labels = self.labels.copy()
+            labels[order[:count]] = relabelled[order[:count]]
+            return labels
+
+        return self._scores(((everyone, labels_after(count)) for count in counts), len(counts), progress)
+
+    def _scores(self, sets: Iterable[tuple[IndexArray, AnyArray]], n_sets: int, progress: bool) -> FloatArray:
+        """Return the score of the model fitted on each training set: indices, and all labels."""
+        jobs = (delayed(self._score)(members, labels[members]) for members, labels in sets)
+        fitted = Parallel(n_jobs=self._n_jobs, return_as="generator")(jobs)
+        return np.array(list(tqdm(fitted, total=n_sets, disable=not progress, desc="fitting")))
+
+    def _score(self, members: IndexArray, labels: AnyArray) -> float:
+        if members.size == 0:
+            if self._task == "classification":
+                return 0.0
+            model = DummyRegressor(strategy="constant", constant=0.0).fit(np.zeros((1, 1)), [0.0])
+        elif self._task == "classification" and (labels == labels[0]).all():
+            model = DummyClassifier(strategy="most_frequent").fit(np.zeros((len(labels), 1)), labels)
+        else:
+            model = clone(self._model).fit(_safe_indexing(self._X, members), labels)
+        return float(self._scorer(model, self._X_test, self._truth))
+
+
+def _with_rows(X: Any) -> Any:
+    return X if hasattr(X, "shape") else np.asarray(X)

@@ -1,0 +1,60 @@
+"""The voice of a classifier that has not seen the label it speaks about."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+import numpy as np
+
+from pivotal.core.progress import tqdm
+from pivotal.core.types import CodeArray, FloatArray
+
+__all__ = ["ask_model", "check_model"]
+
+_N_FOLDS: Final = 5
+
+
+def check_model(model: Any) -> None:
+    """Raise unless it is an estimator with probabilities."""
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+        raise TypeError(
+            "model must be a scikit-learn classifier with predict_proba; "
+            f"got {model.__name__ + ', a class' if isinstance(model, type) else type(model).__name__}."
+        )
+
+
+def ask_model(model: Any, X: Any, codes: CodeArray, n_classes: int, *, seed: int, progress: bool) -> FloatArray:
+    """Return out-of-fold probabilities of each class; shape (n_rows, n_classes).
+
+    Parameters
+    ----------
+    model : classifier
+        Cloned for every fold, and left as it is.
+    X : array or CSR matrix of shape (n_rows, n_features)
+        Features.
+    codes : int32 array of shape (n_rows,)
+        Class codes of the labels as given.
+    n_classes : int
+        Number of classes.
+    seed : int
+        Seed of the folds.
+    progress : bool
+        Whether to show a progress bar.
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    n_folds = min(_N_FOLDS, int(np.bincount(codes).max()))
+    if n_folds < 2:
+        raise ValueError("a model needs a label that occurs at least twice; every row has its own. Leave out model.")
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        # A class smaller than the number of folds is missing from some of them, which does no harm.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        parts = list(folds.split(np.zeros(len(codes)), codes))
+    chances = np.zeros((len(codes), n_classes))
+    for seen, unseen in tqdm(parts, unit="fold", disable=not progress, desc="asking the model"):
+        fitted = clone(model).fit(X[seen], codes[seen])
+        chances[unseen[:, np.newaxis], fitted.classes_] = fitted.predict_proba(X[unseen])
+    return chances

@@ -1,0 +1,107 @@
+"""Games by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pivotal.core.games._averaging import Regression, Soft, Threshold
+from pivotal.core.games._voting_games import Hard, Plurality
+from pivotal.core.games.definition import Game
+
+__all__ = ["as_game"]
+
+_SHORT: Mapping[str, Game] = MappingProxyType(
+    {
+        "hard": Hard(),
+        "plurality": Plurality(),
+        "soft": Soft(),
+        "soft-k": Soft(divide_by="k"),
+        "regression": Regression(),
+    }
+)
+
+# Who plays which game; pivotal.conventions adds the rest of what each of them does.
+_PUBLISHED: Mapping[str, Game] = MappingProxyType(
+    {
+        "zhang2026": Hard(),
+        "jia2019": Soft(divide_by="k"),
+        "wang2023": Soft(divide_by="size"),
+        "wang2024": Hard(third_class="absent", scale="sum"),
+        "shapiq": Hard(tie="win", third_class="absent"),
+        "pydvl": Soft(divide_by="k"),
+        "opendataval": Soft(divide_by="k"),
+        "dattri": Soft(divide_by="k"),
+    }
+)
+
+
+_KINDS: Mapping[str, type[Game]] = MappingProxyType(
+    {kind.__name__: kind for kind in (Hard, Plurality, Soft, Regression, Threshold)}
+)
+_THRESHOLD = re.compile(r"threshold\((?P<radius>[^()]*)\)")
+_REGRESSION = re.compile(r"regression\((?P<empty>[^()]*)\)")
+
+
+def as_game(utility: object) -> Game:
+    """Return the game that `utility` names.
+
+    Parameters
+    ----------
+    utility : str, Game or Convention
+        One of "hard", "plurality", "soft", "soft-k", "regression", "regression(20.5)" with what the empty set predicts,
+        "threshold(0.5)" with any radius, the name of a convention such as "jia2019", a game as it prints, a convention,
+        or a game, which is returned as it is.
+
+    Examples
+    --------
+    >>> as_game("hard")
+    Hard(tie='lose', third_class='occupies', scale='mean')
+    >>> as_game("jia2019")
+    Soft(divide_by='k', empty=None)
+    >>> as_game("threshold(0.5)")
+    Threshold(radius=0.5, empty=None)
+    """
+    # A convention is defined in the room above this one and is known here by what it carries.
+    game = getattr(utility, "game", utility)
+    if isinstance(game, Game):
+        if game.task == "retrieval":
+            raise ValueError(f"{game!r} is a game of rankings, not of labels. Use pivotal.value_retrieval.")
+        return game
+    if not isinstance(game, str):
+        raise TypeError(f"utility must be a name or a Game; got {game!r}. {_names()}")
+    if threshold := _THRESHOLD.fullmatch(game):
+        return Threshold(_as_number(threshold["radius"]))
+    if regression := _REGRESSION.fullmatch(game):
+        return Regression(_as_number(regression["empty"]))
+    named = _SHORT.get(game) or _PUBLISHED.get(game) or _as_object(game)
+    if named is None:
+        raise ValueError(f"utility must name a game; got {game!r}. {_names()}")
+    return named
+
+
+def _as_number(text: str) -> Any:
+    """Return the number that a text says, or the text itself for the game to complain about."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _as_object(text: str) -> Game | None:
+    """Return the game that a text such as "Hard(tie='win')" writes out, as settings of results do."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _KINDS and not call.args:
+            return _KINDS[call.func.id](**{str(word.arg): ast.literal_eval(word.value) for word in call.keywords})
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        pass
+    return None
+
+
+def _names() -> str:
+    names, published = ", ".join((*_SHORT, "threshold(0.5)")), ", ".join(_PUBLISHED)
+    return f"Use one of {names}, a convention ({published}), or an object such as Hard()."

@@ -1,0 +1,237 @@
+"""Labels of any kind to class codes, and responses to floats."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pivotal.core.types import AnyArray, CodeArray, FloatArray
+
+__all__ = [
+    "ClassCodes",
+    "as_array",
+    "as_labels",
+    "as_responses",
+    "check_classes",
+    "check_same_kind",
+    "look_like_amounts",
+]
+
+_FEW_POINTS: Final = 20
+_FEW_TRAINING: Final = 10
+_FEW_CLASSES: Final = 10
+_MANY_CLASSES: Final = 30
+
+
+def as_labels(y: Any, name: str) -> AnyArray:
+    """Return class labels as an array of shape (n,), without missing ones."""
+    labels = _one_dimensional(y, name)
+    missing = np.flatnonzero(pd.isna(labels))
+    if missing.size:
+        raise ValueError(
+            f"{name} must have a label for every point; got {missing.size} missing, the first at position "
+            f"{missing[0]}. Drop these points or give them a label of their own."
+        )
+    if labels.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold class labels; got dtype {labels.dtype}.")
+    if labels.dtype.kind == "f" and not np.all(labels == np.floor(labels)):
+        odd = labels[labels != np.floor(labels)][0]
+        raise ValueError(
+            f"Unknown label type: {name} must hold class labels, and fractions such as {odd} are none. "
+            'Use utility="regression" for numbers, or give the classes names.'
+        )
+    return labels
+
+
+def as_responses(y: Any, name: str) -> FloatArray:
+    """Return regression targets as a float64 array of shape (n,), all finite."""
+    labels = _one_dimensional(y, name)
+    if labels.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers; got dtype {labels.dtype}.")
+    try:
+        responses = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold numbers for regression; got dtype {labels.dtype}. "
+            'Use utility="hard" or "soft" for class labels.'
+        ) from None
+    bad = np.flatnonzero(~np.isfinite(responses))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite (no NaN, no infinity); got {responses[bad[0]]} at position {bad[0]}. "
+            "Drop these points."
+        )
+    return responses
+
+
+class ClassCodes(NamedTuple):
+    """The label set, in the order of its codes."""
+
+    classes: pd.Index[Any]
+
+    @classmethod
+    def of(cls, *labels: AnyArray, classes: Any = None, counted: bool = True) -> ClassCodes:
+        """Collect the labels that occur, or check that `classes` names them all.
+
+        Those of training come first; `counted` says that each of their points is there, not each label once.
+        """
+        every = pd.Index(pd.unique(_together(labels)))
+        if classes is None:
+            if counted and labels[0].dtype.kind in "iuf":
+                check_classes(*np.unique(labels[0], return_counts=True))
+            return cls(every)
+        given = pd.Index(as_labels(classes, "classes"))
+        if given.has_duplicates:
+            raise ValueError(f"classes must name each label once; got {_few(given[given.duplicated()][:1])} twice.")
+        unknown = every[~every.isin(given)]
+        if len(unknown):
+            raise ValueError(
+                f"classes must name every label that occurs; {_few(unknown)} occur but are not among them. Add them."
+            )
+        return cls(given)
+
+    @classmethod
+    def of_indicators(cls, classes: Any = None) -> ClassCodes:
+        """Return the label set of points with many labels: each has a label, or has it not."""
+        if classes is not None:
+            raise ValueError(
+                "classes are for one label per point; got them with a table of labels, which has a column for each. "
+                "Leave them out."
+            )
+        return cls(pd.Index([0, 1]))
+
+    def encode(self, labels: AnyArray, name: str) -> CodeArray:
+        """Return the code of each label; labels outside the label set are an error."""
+        codes = self.classes.get_indexer(pd.Index(labels))
+        if (codes < 0).any():
+            unknown = pd.unique(labels[codes < 0])
+            raise ValueError(
+                f"{name} must hold labels known from training; got {_few(unknown)}. "
+                "Pass classes= with the whole label set."
+            )
+        return codes.astype(np.int32)
+
+
+def check_classes(labels: AnyArray, counts: AnyArray) -> None:
+    """Turn down training labels that look like amounts: prices, ages, counts.
+
+    Parameters
+    ----------
+    labels : array of shape (n_classes,)
+        The different labels.
+    counts : int array of shape (n_classes,)
+        How many points have each.
+
+    Raises
+    ------
+    ValueError
+        If they are numbers with very many values; the message says how to go on.
+    """
+    if labels.dtype.kind in "iuf" and look_like_amounts(labels, counts):
+        raise ValueError(
+            f"labels must be classes, and {len(labels)} different numbers among {int(counts.sum())} labels, such as "
+            f'{_few(labels)}, look like amounts. Value numbers with pivotal.value(..., utility="regression"); if each '
+            "of them names a class, pass them as text, such as y.astype(str), or name them all with classes=."
+        )
+
+
+def look_like_amounts(numbers: AnyArray, counts: AnyArray) -> bool:
+    """Whether labels that are integers are amounts rather than classes.
+
+    Classes are few, have several points each and, where there are many of them, are numbered from 0 or 1 on. What few
+    points there are, up to 20, says nothing.
+
+    Parameters
+    ----------
+    numbers : array of shape (n_classes,)
+        The different labels.
+    counts : int array of shape (n_classes,)
+        How many points have each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> look_like_amounts(np.arange(10), np.full(10, 3))
+    False
+    >>> look_like_amounts(np.arange(18, 78), np.full(60, 9))  # ages
+    True
+    """
+    n_classes, n_points = len(numbers), int(counts.sum())
+    if n_classes <= _FEW_CLASSES or n_points <= _FEW_POINTS:
+        return False
+    low, high = int(numbers.min()), int(numbers.max())
+    numbered = low in (0, 1) and 2 * n_classes >= high - low + 1
+    many = n_classes > _MANY_CLASSES and not numbered
+    return many or 5 * n_classes > n_points or float(np.median(counts)) < 3.0
+
+
+def check_same_kind(y_train: AnyArray, y_test: AnyArray) -> None:
+    """Raise when no label of a test set occurs in training, as every value would be 0; say so when some do not.
+
+    Among fewer than 10 training points a label may be missing by chance, which is said and is no error.
+
+    Raises
+    ------
+    ValueError
+        If no label of the test set is known, or if labels are of different types.
+    """
+    train, test = pd.Index(pd.unique(y_train)), pd.Index(pd.unique(y_test))
+    known = np.array([label in train for label in test])
+    if known.all():
+        return
+    if not known.any() and _is_text(y_train) != _is_text(y_test):
+        kinds = {True: "text", False: "numbers"}
+        raise ValueError(
+            f"y_train and y_test must hold labels of one type; got {kinds[_is_text(y_train)]} such as "
+            f"{_few(y_train[:1])} and {kinds[_is_text(y_test)]} such as {_few(y_test[:1])}. Convert one of them."
+        )
+    if not known.any() and len(y_train) >= _FEW_TRAINING:
+        raise ValueError(
+            f"y_test must hold labels that y_train has too; none of them is known there: y_train has {_few(train)}, "
+            f"and y_test has {_few(test)}. Are both coded in the same way?"
+        )
+    unknown = np.isin(test.get_indexer(pd.Index(y_test)), np.flatnonzero(~known))
+    logging.getLogger("pivotal").warning(
+        "%d of %d test labels are not among the training labels, such as %s; no training point helps to predict them.",
+        unknown.sum(),
+        len(y_test),
+        _few(test[~known]),
+    )
+
+
+def as_array(y: Any) -> AnyArray:
+    """Return labels as an array; a number beside text does not turn into text."""
+    labels = np.asarray(y)
+    # NumPy makes text of numbers beside text, and floats of integers beyond 64 bits.
+    careless = labels.dtype.kind == "U" or (labels.dtype.kind == "f" and np.any(np.abs(labels) >= 2.0**53))
+    return np.asarray(y, dtype=object) if careless and isinstance(y, (list, tuple)) else labels
+
+
+def _one_dimensional(y: Any, name: str) -> AnyArray:
+    labels = as_array(y)
+    if labels.ndim != 1:
+        fix = f" Use {name}.ravel()." if labels.ndim == 2 and labels.shape[1] == 1 else ""
+        raise ValueError(f"{name} must be one-dimensional, a label per point; got shape {labels.shape}.{fix}")
+    if labels.size == 0:
+        raise ValueError(f"{name} must hold at least one label; got none.")
+    return labels
+
+
+def _together(labels: tuple[AnyArray, ...]) -> AnyArray:
+    """Concatenate without turning numbers into text, or integers of two types into floats."""
+    if len({_is_text(part) for part in labels}) > 1 or {"i", "u"} <= {part.dtype.kind for part in labels}:
+        labels = tuple(part.astype(object) for part in labels)
+    return np.concatenate(labels)
+
+
+def _is_text(labels: AnyArray) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
+
+
+def _few(labels: Any) -> str:
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels[:3]]
+    shown = ", ".join(repr(label) for label in plain)
+    return shown + (", ..." if len(labels) > 3 else "")

@@ -1,0 +1,145 @@
+"""Picture files that others name and others made: opened only where they may be, decoded only in formats that are safe.
+
+A table of paths is data. What it names may not exist, may be a pipe or a device, may lie outside of the folder it came
+with, may be PostScript under the name of a photograph, or may unpack to gigabytes. None of that stops a report.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+from pivotal.core.regular_files import open_regular
+from pivotal.core.urls import is_url
+
+__all__ = ["FORMATS", "NotShown", "Pictures", "decode", "in_words"]
+
+FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+"""All that is ever decoded. Pillow knows forty more, one of which starts another program."""
+
+_PIXELS: Final = 2**26  # of a picture that is decoded: 256 MB, and more than cameras have
+_FILE_BYTES: Final = 2**28  # of a picture's file that is read as a whole
+_FORMATS_IN_WORDS: Final = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+_REASONS: Final = {
+    "empty": "without a path",
+    "elsewhere": "with an address elsewhere, which is not fetched",
+    "outside": "outside of the folder of images",
+    "missing": "missing",
+    "large": f"with more than {_PIXELS // 10**6} million pixels",
+    "damaged": f"not readable as {_FORMATS_IN_WORDS}",
+}
+
+
+class NotShown(Exception):  # noqa: N818  # nothing went wrong: the place stays blank
+    """A picture that is left out, with one of the reasons in `in_words`."""
+
+
+def in_words(left_out: Mapping[str, int], done: str = "shown") -> str:
+    """Return how many pictures are left out, and why; nothing if none is.
+
+    Parameters
+    ----------
+    left_out : mapping of str to int
+        How many, by the reason.
+    done : str, default="shown"
+        What is not done with them.
+    """
+    n = sum(left_out.values())
+    if n == 0:
+        return ""
+    reasons = ", ".join(f"{left_out[reason]} {words}" for reason, words in _REASONS.items() if left_out.get(reason))
+    return f"{n} {'image is' if n == 1 else 'images are'} not {done}: {reasons}."
+
+
+class Pictures:
+    """Paths of picture files.
+
+    Parameters
+    ----------
+    paths : iterable of path-like, or None or "" for no picture
+    root : path-like, optional
+        Folder that paths are relative to; none outside of it is opened, whatever links lead there. Without it every
+        path is taken as it is.
+    """
+
+    def __init__(self, paths: Iterable[Any], root: str | os.PathLike[str] | None = None) -> None:
+        self._paths = [os.fspath(path) if isinstance(path, str | os.PathLike) else "" for path in paths]
+        self._root = None if root is None else Path(root).resolve()
+        if self._root is not None and not self._root.is_dir():
+            raise ValueError(f"image_root must be a folder that exists; got {os.fspath(root or '')!r}.")
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def open(self, index: int, side: int) -> Any:
+        """Return a picture as Pillow has it, in RGB or RGBA; one much larger than `side` may come smaller.
+
+        Raises
+        ------
+        NotShown
+            If there is none that may, or can, be shown.
+        """
+        with self._opened(index) as file:
+            return decode(file, side)
+
+    def read(self, index: int) -> bytes:
+        """Return the bytes of a picture's file. Raises as `open`."""
+        with self._opened(index) as file:
+            content = file.read(_FILE_BYTES + 1)
+        if len(content) > _FILE_BYTES:
+            raise NotShown("large")
+        return content
+
+    def _opened(self, index: int) -> IO[bytes]:
+        path = self._locate(self._paths[index])
+        try:
+            return open_regular(path)
+        except FileNotFoundError:
+            raise NotShown("missing") from None
+        except (OSError, ValueError):
+            raise NotShown("damaged") from None
+
+    def _locate(self, name: str) -> Path:
+        if not name.strip():
+            raise NotShown("empty")
+        if is_url(name):
+            raise NotShown("elsewhere")
+        try:
+            if self._root is None:
+                return Path(name)
+            path = (self._root / name).resolve()
+        except (OSError, ValueError, RuntimeError):  # a name that cannot be one, or links in a circle
+            raise NotShown("missing") from None
+        if not path.is_relative_to(self._root):
+            raise NotShown("outside")
+        return path
+
+
+def decode(file: IO[bytes], side: int) -> Any:
+    """Return the picture in a file as Pillow has it, in RGB or RGBA; one much larger than `side` may come smaller.
+
+    Raises
+    ------
+    NotShown
+        If it is not in one of the formats, is damaged, or has too many pixels.
+    """
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is odd about a file
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            with Image.open(file, formats=FORMATS) as opened:
+                if opened.width * opened.height > _PIXELS:
+                    raise NotShown("large")
+                opened.draft("RGB", (2 * side, 2 * side))  # photographs are read at a fraction of their size
+                return opened.convert("RGBA" if "A" in opened.getbands() or "transparency" in opened.info else "RGB")
+        except (NotShown, KeyboardInterrupt):
+            raise
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError):
+            raise NotShown("large") from None
+        except Exception:  # noqa: BLE001  # whatever a decoder stumbles over in bytes that anybody wrote
+            raise NotShown("damaged") from None

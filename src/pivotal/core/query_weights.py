@@ -1,0 +1,103 @@
+"""How much each query counts: a weight of its own, a weight of its class, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pivotal.core.labels import ClassCodes
+from pivotal.core.types import AnyArray, FloatArray
+
+__all__ = ["ALIKE", "QueryWeights"]
+
+_LEAST, _MOST = 1e-100, 1e100  # whose squares, for variances, are numbers too
+
+
+class QueryWeights(NamedTuple):
+    """What the caller said about how much queries count; every one counts the same if nothing was said."""
+
+    weights: Any = None
+    """A number for each query: finite, at least 0, not all 0."""
+
+    by_class: Any = None
+    """``"balanced"``, or a number for each class of queries; classes that are not named have 1."""
+
+    def of(self, targets: AnyArray, codes: ClassCodes | None) -> FloatArray | None:
+        """Return the weight of each query; None means that all are the same.
+
+        Parameters
+        ----------
+        targets : array of shape (n_queries,), or (n_queries, n_labels)
+            Class codes of the queries, responses for regression, or indicators of many labels.
+        codes : ClassCodes or None
+            The label set; None for regression.
+        """
+        if self.by_class is None and self.weights is None:
+            return None
+        weights = np.ones(len(targets)) if self.weights is None else _check_weights(self.weights, len(targets))
+        if self.by_class is not None:
+            if codes is None or targets.ndim > 1:
+                got = "regression" if codes is None else "many labels per point"
+                raise ValueError(f"class_weight needs one class per query; got {got}. Use query_weights.")
+            weights = weights * _of_classes(self.by_class, targets, codes)[targets]
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        if not _LEAST <= total <= _MOST:
+            raise ValueError(
+                f"the weights of the queries must add up to a number above 0, from {_LEAST:g} to {_MOST:g}; "
+                f"got {total:g}. Give some query a weight, or scale them all."
+            )
+        return weights
+
+
+ALIKE = QueryWeights()
+
+
+def _check_weights(given: Any, n_queries: int) -> FloatArray:
+    weights = np.asarray(given)
+    if weights.shape != (n_queries,):
+        raise ValueError(
+            f"query_weights must have one number per query, shape ({n_queries},); got shape {weights.shape}."
+        )
+    if weights.dtype.kind not in "fiub":
+        raise ValueError(f"query_weights must be numbers; got dtype {weights.dtype}. Convert them first.")
+    return _check_range(weights.astype(np.float64), "query_weights")
+
+
+def _check_range(weights: FloatArray, name: str) -> FloatArray:
+    bad = np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights)))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite and at least 0; got {weights[bad[0]]} at position {bad[0]}. "
+            "Use 0 for what should not count."
+        )
+    return weights
+
+
+def _of_classes(class_weight: Any, targets: AnyArray, codes: ClassCodes) -> FloatArray:
+    """Return the weight of each class, in the order of the codes."""
+    n_classes = len(codes.classes)
+    if isinstance(class_weight, Mapping):
+        named = codes.classes.get_indexer(pd.Index(list(class_weight)))
+        unknown = [label for label, code in zip(class_weight, named, strict=True) if code < 0]
+        if unknown:
+            raise ValueError(
+                f"class_weight must name classes; got {unknown[0]!r}, which no point has. Leave it out, or correct it."
+            )
+        weights = np.ones(n_classes)
+        try:
+            weights[named] = np.array(list(class_weight.values()), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"class_weight must map classes to numbers; got {dict(class_weight)!r}.") from None
+        return _check_range(weights, "class_weight")
+    if not isinstance(class_weight, str) or class_weight != "balanced":
+        raise ValueError(
+            f'class_weight must be "balanced", a mapping of classes to numbers, or None; got {class_weight!r}.'
+        )
+    # Classes without queries have no part in it.
+    counts = np.bincount(targets, minlength=n_classes)
+    balanced: FloatArray = len(targets) / (np.count_nonzero(counts) * np.maximum(counts, 1.0))
+    return balanced

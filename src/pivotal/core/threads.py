@@ -1,0 +1,133 @@
+"""Spreading work over threads, with the linear algebra beneath kept to one thread each."""
+
+from __future__ import annotations
+
+import numbers
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
+
+_Task = TypeVar("_Task")
+
+_limiting = threading.Lock()
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that n_jobs asks for, as scikit-learn reads it: -1 is one per processor.
+
+    Threads are those of this machine, also where the user chose a backend of joblib whose workers are elsewhere.
+    """
+    _check_jobs(n_jobs)
+    if chosen_backend() is None:
+        return int(effective_n_jobs(n_jobs))
+    with parallel_config("threading"):
+        return int(effective_n_jobs(n_jobs))
+
+
+def count_workers(n_jobs: int | None) -> int:
+    """Return how many tasks joblib would run at once: in processes, or on the cluster that the user chose."""
+    _check_jobs(n_jobs)
+    return int(effective_n_jobs(n_jobs))
+
+
+def chosen_backend() -> Any | None:
+    """Return the backend of joblib that the user chose, if its workers are elsewhere; None if work stays in threads.
+
+    Chosen is what ``joblib.parallel_config`` names: processes ("loky", "multiprocessing"), a cluster ("dask", "ray"),
+    or any other backend that does not share our memory.
+    """
+    backend, _ = get_active_backend(prefer="threads")  # threads, then, unless a backend is named
+    return None if getattr(backend, "supports_sharedmem", False) else backend
+
+
+def _check_jobs(n_jobs: int | None) -> None:
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be an integer other than 0, or None; got {n_jobs!r}. Use -1 for one per processor."
+        )
+
+
+def slices(n_items: int, most: int, n_threads: int) -> list[slice]:
+    """Cut `n_items` into slices of at most `most` and nearly equal size, as many for each thread."""
+    n_slices = max(1, -(-n_items // max(1, most)))
+    n_slices = min(n_items, -(-n_slices // n_threads) * n_threads)
+    bounds = [n_items * i // n_slices for i in range(n_slices + 1)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+
+class Stopped(Exception):  # noqa: N818  # nobody catches it but the thread that is stopped
+    """Raised in a thread whose work is no longer wanted."""
+
+
+_job = threading.local()
+
+
+def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:
+    """Run `work` on every task, in `n_threads` threads.
+
+    When a task fails, or the user interrupts, tasks that have not begun are dropped and the others end at their next
+    `breathe`, so control returns at once. Tasks should be short, or breathe.
+    """
+    if n_threads == 1 or len(tasks) == 1:
+        for task in tasks:
+            work(task)
+        return
+    stop = threading.Event()
+
+    def work_until_stopped(task: _Task) -> None:
+        _job.stop = stop
+        breathe()
+        work(task)
+
+    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
+    try:
+        for job in [pool.submit(work_until_stopped, task) for task in tasks]:
+            job.result()
+    except BaseException:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def breathe() -> None:
+    """End this thread's work here if it is no longer wanted; long tasks call it every now and then."""
+    stop: threading.Event | None = getattr(_job, "stop", None)
+    if stop is not None and stop.is_set():
+        raise Stopped
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Find the libraries once: looking for them takes longer than a small search."""
+    return ThreadpoolController()
+
+
+def find_libraries_again() -> None:
+    """Look for the libraries anew when next needed: a package that was just imported may have brought its own."""
+    _controller.cache_clear()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep matrix products to the thread that asks for them.
+
+    The setting belongs to the process, and whoever makes it must undo it. A search that finds another one under way
+    leaves it alone: if each undid what it found, the last to leave could restore the setting of the first.
+    """
+    if not _limiting.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _limiting.release()

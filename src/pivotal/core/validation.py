@@ -1,0 +1,205 @@
+"""Every input check and its message: the rule, what was received, how to fix it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from pivotal.core.types import AnyArray, CodeArray, IndexArray
+
+__all__ = [
+    "check_features",
+    "check_k",
+    "check_lists",
+    "check_not_own",
+    "check_probability",
+    "check_same_length",
+    "check_tol",
+    "check_votes",
+    "count_not_finite",
+    "is_lazy",
+    "is_sparse",
+]
+
+_LARGEST_VOTE = 2**16 - 1
+_LARGEST_K = 2**31 - 1
+
+
+def check_probability(p: object, name: str) -> float:
+    """Return p as a float in [0, 1]."""
+    if isinstance(p, numbers.Real) and 0.0 <= float(p) <= 1.0:
+        return float(p)
+    raise ValueError(f"{name} must lie in [0, 1]; got {p!r}.")
+
+
+def check_count(n: object, name: str, least: int = 1) -> int:
+    """Return a count as an int of at least `least`."""
+    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and int(n) >= least:
+        return int(n)
+    raise ValueError(f"{name} must be an integer of at least {least}; got {name}={n!r}.")
+
+
+def check_share(share: object, name: str) -> float:
+    """Return a share as a float more than 0 and less than 1."""
+    if isinstance(share, numbers.Real) and 0.0 < float(share) < 1.0:
+        return float(share)
+    raise ValueError(f"{name} must be more than 0 and less than 1; got {name}={share!r}.")
+
+
+def check_k(k: object) -> int:
+    """Return the number of neighbours as an int of at least 1 that an index can count."""
+    number = check_count(k, "k")
+    if number > _LARGEST_K:
+        raise ValueError(f"k must be at most {_LARGEST_K}; got k={k!r}. No more points vote than there are.")
+    return number
+
+
+def check_tol(tol: object) -> float:
+    """Return the truncation tolerance as a finite float of at least 0."""
+    if isinstance(tol, numbers.Real) and math.isfinite(float(tol)) and float(tol) >= 0.0:
+        return float(tol)
+    raise ValueError(f"tol must be a finite number of at least 0; got tol={tol!r}. Use tol=0 to keep every point.")
+
+
+def check_features(X: Any, name: str, like: Any = None) -> Any:
+    """Return features as a finite float array or CSR matrix of shape (n, d), without copying where possible.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix
+        What the user brought.
+    name : str
+        What the user calls it.
+    like : array or sparse matrix, optional
+        Features that must have the same number of columns.
+    """
+    if is_sparse(X):
+        features = X.tocsr()
+        numbers_in_it = features.data
+    else:
+        _check_columns(X, name)
+        try:
+            features = np.asarray(X)
+        except ValueError:
+            raise ValueError(
+                f"{name} must be a table with rows of one length; got rows of different lengths."
+            ) from None
+        numbers_in_it = features
+    if features.ndim != 2:
+        fix = f" Use {name}.reshape(-1, 1) for one feature." if features.ndim == 1 else ""
+        raise ValueError(f"{name} must be two-dimensional, a row per point; got shape {features.shape}.{fix}")
+    if 0 in features.shape:
+        raise ValueError(f"{name} must have at least one row and one column; got shape {features.shape}.")
+    if features.dtype.kind == "c":
+        raise ValueError(f"{name} must hold real numbers; got dtype {features.dtype}. Take real and imaginary parts.")
+    if features.dtype not in (np.float32, np.float64):
+        try:
+            features = features.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} must hold numbers; got dtype {features.dtype}. Encode text and categories as numbers first."
+            ) from None
+        numbers_in_it = features.data if is_sparse(features) else features
+    bad = count_not_finite(numbers_in_it)
+    if bad:
+        raise ValueError(
+            f"{name} must be finite (no NaN, no infinity); got {bad} such entries. Impute them or drop their rows."
+        )
+    if like is not None and features.shape[1] != like.shape[1]:
+        raise ValueError(
+            f"{name} must have as many columns as the training points, {like.shape[1]}; got {features.shape[1]}."
+        )
+    return features
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix or array of scipy's."""
+    return bool(sparse.issparse(X))
+
+
+def is_lazy(candidate: Any) -> bool:
+    """Whether something is a collection of Dask's, which is not to be computed before its time."""
+    return hasattr(candidate, "__dask_graph__")
+
+
+def count_not_finite(table: AnyArray) -> int:
+    """Return how many entries are NaN or infinite."""
+    # A finite sum has finite terms: one pass without a table of booleans, unless something is wrong or huge.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = table.sum(dtype=np.float64)
+    return 0 if np.isfinite(total) else int(np.count_nonzero(~np.isfinite(table)))
+
+
+def _check_columns(X: Any, name: str) -> None:
+    """Name the columns of a data frame that hold no numbers."""
+    dtypes = getattr(X, "dtypes", None)
+    columns = getattr(X, "columns", None)
+    if dtypes is None or columns is None:
+        return
+    text = [
+        str(column)
+        for column, dtype in zip(columns, dtypes, strict=True)
+        if str(dtype).lower() in ("object", "str", "string", "category", "categorical", "enum")
+    ]
+    if text:
+        shown = ", ".join(text[:3]) + (", ..." if len(text) > 3 else "")
+        raise ValueError(f"{name} must hold numbers; the columns {shown} do not. Encode them as numbers first.")
+
+
+def check_same_length(X: Any, y: AnyArray, x_name: str, y_name: str) -> None:
+    """Raise unless there is a label for every row."""
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(
+            f"{x_name} and {y_name} must have the same length; got {X.shape[0]} rows and {y.shape[0]} labels."
+        )
+
+
+def check_lists(indices: npt.ArrayLike, n_train: int, n_queries: int) -> IndexArray:
+    """Return lists of neighbours as an int64 array of shape (n_queries, depth)."""
+    lists = np.asarray(indices)
+    if lists.ndim != 2 or lists.shape[0] != n_queries or lists.shape[1] == 0:
+        raise ValueError(
+            f"indices must have a row per query and a column per neighbour, shape ({n_queries}, depth); "
+            f"got shape {lists.shape}."
+        )
+    if lists.dtype.kind not in "iu":
+        raise ValueError(f"indices must be integers; got dtype {lists.dtype}. Use indices.astype(int).")
+    if lists.min() < 0 or lists.max() >= n_train:
+        raise ValueError(
+            f"indices must lie between 0 and {n_train - 1}, the last training point; "
+            f"got {lists.min() if lists.min() < 0 else lists.max()}."
+        )
+    lists = np.ascontiguousarray(lists, dtype=np.int64)
+    ordered = np.sort(lists, axis=1)
+    twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if twice.size:
+        raise ValueError(f"indices must name each training point at most once per query; query {twice[0]} does not.")
+    return lists
+
+
+def check_not_own(lists: IndexArray) -> None:
+    """Raise if a point is its own neighbour in lists that have a row per training point."""
+    own = np.flatnonzero((lists == np.arange(lists.shape[0])[:, np.newaxis]).any(axis=1))
+    if own.size:
+        raise ValueError(
+            f"points that value each other must not be among their own neighbours; point {own[0]} is. "
+            "Leave each point out of its own row, or pass y_test."
+        )
+
+
+def check_votes(votes: npt.ArrayLike, shape: tuple[int, ...]) -> CodeArray:
+    """Return votes as an int32 array of the shape of the lists."""
+    ballots = np.asarray(votes)
+    if ballots.shape != shape:
+        raise ValueError(f"votes must have the shape of indices, {shape}; got {ballots.shape}.")
+    if ballots.dtype.kind not in "iub" or ballots.min() < 0 or ballots.max() > _LARGEST_VOTE:
+        raise ValueError(
+            f"votes must be integers from 0 to {_LARGEST_VOTE}; got dtype {ballots.dtype} "
+            f"between {ballots.min()} and {ballots.max()}. Scale and round real weights first."
+        )
+    return np.ascontiguousarray(ballots, dtype=np.int32)

@@ -1,0 +1,20 @@
+"""Queries in, sums out.
+
+build           picks the engine of a game and a method
+exact           adds up the queries in threads, and adds up the error bound
+whole_orders    games that need whole orders, where only sums are wanted: scores, order and values in one go
+radius          games played by all points within a radius
+multilabel      many labels per point: mean over labels, same neighbours
+sampling        Monte Carlo, with standard errors
+owners          owners as players
+editing         points added, removed and relabelled: only the queries that reach them are valued again
+totals          what every engine sums besides values: utilities, truncation, weights of queries
+truncation      how long lists of neighbours must be, and what cutting the rest costs
+solvers         where a game meets a semivalue: picks the kernel, holds its tables, hands out scratch memory
+ranking         closed forms of the retrieval games
+joblib_backend  blocks of queries on the workers of a joblib backend: processes, Dask, Ray
+"""
+
+from pivotal.core.lazy import submodules_of
+
+__getattr__ = submodules_of(__name__)

@@ -1,0 +1,141 @@
+"""Who is there and who is near whom, and how that is found out again when points come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.validation import is_sparse
+from pivotal.engine.editing.neighbor_lists import Near
+from pivotal.engine.exact import Engine
+from pivotal.neighbors import Index, blocks, fitting_queries
+
+__all__ = ["Finder", "Scene", "Search", "as_kind", "stacked"]
+
+_SPARE, _SPARE_PART = 8, 8  # lists are longer than needed by so many points and by this part of what is needed
+
+
+@dataclass(frozen=True)
+class Search:
+    """How neighbours are found among points that change.
+
+    Parameters
+    ----------
+    index : callable
+        Makes an index of training points.
+    alone : callable or None
+        Makes an index of a few points whose distances are, to the last bit, those that any larger index would find;
+        None where that cannot be promised, so that new points mean a new search.
+    votes : callable
+        Turns distances of neighbours, and the numbers of the queries, into votes; None for one vote each.
+    needed : int
+        How many neighbours the votes depend on.
+    """
+
+    index: Callable[[Any], Index]
+    alone: Callable[[Any], Index] | None
+    votes: Callable[[FloatArray, IndexArray], CodeArray | None]
+    needed: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Who is there, and who is near whom."""
+
+    points: Any
+    labels: AnyArray
+    classes: Sequence[Any]
+    queries: Any  # None where the points are the queries
+    targets: AnyArray
+    weights: FloatArray
+    near: Near
+    engine: Engine
+
+    @property
+    def n_players(self) -> int:
+        """Number of points in the game of one query."""
+        return len(self.labels) - (self.queries is None)
+
+    def rows(self, queries: AnyArray | slice) -> Any:
+        """Features of some queries."""
+        return self.points[queries] if self.queries is None else self.queries[queries]
+
+
+class Finder:
+    """Finds the neighbours of queries among points that change.
+
+    Parameters
+    ----------
+    search : Search
+        How they are found.
+    points : array or CSR matrix of shape (n_train, n_features)
+        Training points at first.
+    index : Index
+        Their index.
+    """
+
+    def __init__(self, search: Search, points: Any, index: Index) -> None:
+        self._search, self._index, self._indexed = search, index, points
+
+    def list_length(self, engine: Engine, depth: int | None = None) -> int:
+        """Return how long lists should be: as long as the engine wants them or as is said, and some more."""
+        needed = max(depth or engine.depth, self._search.needed)
+        return needed + _SPARE + needed // _SPARE_PART
+
+    def find(self, scene: Scene, queries: IndexArray, depth: int) -> Near:
+        """Search the lists of some queries of a scene."""
+        if self._indexed is not scene.points:  # the index is built when it is first needed
+            self._index, self._indexed = self._search.index(scene.points), scene.points
+        depth = min(depth, scene.n_players)
+        if scene.queries is not None:
+            return Near.of(*self._index.search(scene.queries[queries], depth))
+        indices, distances = self._index.search(scene.points[queries], depth + 1)
+        others = indices != queries[:, np.newaxis]
+        others[others.all(axis=1), -1] = False  # behind many duplicates a point is not even on its own list
+        return Near.of(indices[others].reshape(-1, depth), distances[others].reshape(-1, depth))
+
+    def find_all(self, scene: Scene, queries: IndexArray) -> Near:
+        """Search the lists of any number of queries of a scene."""
+        depth = self.list_length(scene.engine)
+        found = [self.find(scene, queries[part], depth) for part in blocks(len(queries), fitting_queries(depth))]
+        return Near.together(found) if found else scene.near.only(queries)
+
+    def meet(self, old: Scene, points: Any, width: int) -> Near:
+        """Return the lists of the old queries with the new points on them."""
+        assert self._search.alone is not None
+        index, n_old, n_new = self._search.alone(points), len(old.labels), points.shape[0]
+        met = []
+        for part in blocks(len(old.targets), fitting_queries(n_new + old.near.width)):
+            indices, distances = index.search(old.rows(part), n_new)
+            room = min(width, old.n_players + n_new)
+            met.append(old.near.only(part).joined_by(indices + n_old, distances, old.n_players, room))
+        return Near.together(met) if met else old.near
+
+    def lengthened(self, scene: Scene, depth: int) -> Scene:
+        """Search again where lists are shorter than needed."""
+        depth = min(max(depth, self._search.needed), scene.n_players)
+        short = np.flatnonzero(scene.near.lengths < depth)
+        near = scene.near
+        for part in blocks(len(short), fitting_queries(depth)):
+            found = self.find(scene, short[part], self.list_length(scene.engine, depth))
+            near = near.replaced(short[part], found)
+        return scene if near is scene.near else replace(scene, near=near)
+
+
+def as_kind(rows: Any, points: Any) -> Any:
+    """Return features sparse if the training points are, and dense if they are."""
+    if is_sparse(points):
+        return rows.tocsr() if is_sparse(rows) else sparse.csr_array(rows)
+    return rows.toarray() if is_sparse(rows) else np.asarray(rows)
+
+
+def stacked(one: Any, other: Any) -> Any:
+    """Return rows and then other rows of the same kind."""
+    if is_sparse(one):
+        return sparse.vstack([one, other], format="csr")
+    return np.concatenate([one, other])

@@ -1,0 +1,422 @@
+"""From lists of neighbours to the values of the training points: the sum over queries, in threads.
+
+An engine is made for a training set and a game. Blocks of queries go in, in any number; what comes out at any time is
+the mean over the queries so far, with a bound on its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pivotal.core.games import Game
+from pivotal.core.progress import tqdm
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.threads import count_threads, run_all, slices
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.solvers import Block, Solver, make_solver
+from pivotal.engine.totals import Tally
+from pivotal.engine.truncation import Lists
+from pivotal.neighbors import blocks
+from pivotal.results.per_query import Keeper, Rows
+from pivotal.results.values import Values
+
+# Lists of more than this part of all points are cheapest to get by sorting all of them.
+_SORTED_ANYWAY = 8
+
+__all__ = ["Engine", "Lists", "Pass", "QueryCounter", "Solved", "count_queries"]
+
+
+class Pass(Protocol):
+    """One run through a batch of queries, block by block."""
+
+    title: str
+    """What it does, for the progress bar."""
+
+    def add(self, indices: Any, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None) -> bool:
+        """Take a block, as lists of neighbours or as balls; return whether the pass wants another."""
+
+
+class QueryCounter(Protocol):
+    """What counts queries: the exact engine, or a sampler."""
+
+    depth: int
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield the runs through a batch of so many queries, each when the one before has ended."""
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough for the tolerance, or as long as can be."""
+
+    def values(self) -> FloatArray:
+        """Mean over the queries so far; shape (n_train,)."""
+
+    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+        """Values so far, with their errors; these take the lists of neighbours as right."""
+
+
+class Solved(NamedTuple):
+    """A block of queries with the values of their neighbours: all that the sums need to know of it."""
+
+    indices: IndexArray
+    """Training points, nearest first; shape (n_queries, length)."""
+
+    values: FloatArray
+    """Their values."""
+
+    everyone: FloatArray
+    """What everyone together earns, for each query; shape (n_queries,)."""
+
+    nobody: FloatArray
+    """What nobody earns."""
+
+    dropped: FloatArray
+    """Bound on what truncation costs."""
+
+    spread: float
+    """Range of the utility."""
+
+    precision: tuple[int, float]
+    """As `Engine.precision`."""
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of the values over the queries so far, and what rounding lost of them."""
+
+    totals: FloatArray
+    rests: FloatArray
+    tally: Tally
+    rows: tuple[Rows, ...] = ()
+
+    @staticmethod
+    def nothing(n_train: int) -> _Sums:
+        return _Sums(np.zeros(n_train), np.zeros(n_train), Tally())
+
+
+class Engine:
+    """Adds up the values of the training points over blocks of queries.
+
+    Parameters
+    ----------
+    labels : int32 or float64 array of shape (n_train,)
+        Class codes, or responses for regression.
+    game, semivalue : Game, Semivalue
+        What a coalition earns, and how coalitions are drawn.
+    k, n_classes : int
+        Number of neighbours that vote, and of classes.
+    n_players : int
+        Number of points in the game of one query: n_train, or one less when the points query each other.
+    most : int
+        Longest lists that can be had.
+    tol : float
+        Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole.
+    largest_vote : int, optional
+        Largest integer vote; None means one vote each.
+    votes_fall : bool, default=True
+        Whether votes never grow with distance.
+    n_jobs : int or None, default=-1
+        Threads, as scikit-learn counts them.
+    keeper : Keeper, optional
+        Keeps the values of single queries, where they are asked for.
+    members : int64 array of shape (n_classes,), optional
+        Number of points of each class, where `labels` are those of some of the points only; counted when None.
+
+    Attributes
+    ----------
+    depth : int
+        How long lists should be. Where third classes are left out of a game that is a start: `suffices` says whether
+        they are long enough, and lists twice as long are the next to try.
+    n_queries : int
+        Queries added so far.
+    """
+
+    title = "valuing"
+
+    def __init__(
+        self,
+        labels: AnyArray,
+        game: Game,
+        semivalue: Semivalue,
+        *,
+        k: int,
+        n_classes: int,
+        n_players: int,
+        most: int,
+        tol: float,
+        largest_vote: int | None = None,
+        votes_fall: bool = True,
+        n_jobs: int | None = -1,
+        keeper: Keeper | None = None,
+        members: IndexArray | None = None,
+    ) -> None:
+        self._labels, self._game, self._semivalue = labels, game, semivalue
+        self._k, self._n_classes, self._n_players = k, n_classes, n_players
+        self._largest_vote, self._tol, self._keeper = largest_vote, tol, keeper
+        self._lists = Lists(
+            labels,
+            game,
+            semivalue,
+            k=k,
+            n_classes=n_classes,
+            n_players=n_players,
+            most=most,
+            tol=tol,
+            votes_fall=votes_fall,
+            members=members,
+        )
+        self.depth = self._lists.depth
+        self._n_threads = count_threads(n_jobs)
+        self._solvers: dict[int, Solver] = {}
+        self._scratch: dict[int, list[tuple[Any, ...]]] = {}
+        self._elsewhere = 0, 0.0  # the precision of what was solved there
+        self._solver_for(self.depth)  # what cannot be solved is said before any search
+        self._sums = _Sums.nothing(labels.shape[0])
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+        return self._sums.tally.n_queries
+
+    @property
+    def n_players(self) -> int:
+        """Number of points in the game of one query."""
+        return self._n_players
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self._n_classes
+
+    @property
+    def k(self) -> int:
+        """Number of neighbours that vote."""
+        return self._k
+
+    @property
+    def game(self) -> Game:
+        """What a coalition earns."""
+        return self._game
+
+    @property
+    def labels(self) -> AnyArray:
+        """Class codes or responses of the training points."""
+        return self._labels
+
+    def whole_solver(self) -> Solver | None:
+        """Return the solver for lists that take a sort of all points, if nothing but sums is kept of them."""
+        if self._largest_vote is not None or self._keeper is not None:
+            return None
+        top_k = self._game.sees_only_top_k(self._n_classes)
+        sorts = self.depth == self._n_players or (top_k and self.depth * _SORTED_ANYWAY > self._n_players)
+        return self._solver_for(self.depth) if sorts else None
+
+    def dropped(self, labels: AnyArray, targets: AnyArray) -> FloatArray:
+        """Return a bound, for each query, on what the points beyond its list could have changed."""
+        return self._lists.dropped(Block(labels, None, targets))
+
+    def sums(self) -> tuple[FloatArray, FloatArray, Tally]:
+        """Return copies of the sums so far and of what rounding lost of them, and what else was counted."""
+        return self._sums.totals.copy(), self._sums.rests.copy(), self._sums.tally
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield what is to be done with a batch of queries: the blocks are added once."""
+        if self._keeper is not None:
+            self._keeper.expect(n_queries, self.depth, self._sums.rows)
+        yield self
+
+    def add(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
+    ) -> bool:
+        """Count some queries; return whether more are wanted, which is always so.
+
+        Parameters
+        ----------
+        indices : int64 array of shape (n_queries, length)
+            Nearest training points, nearest first; `depth` of them, or more where `suffices` wants more.
+        votes : int32 array of shape (n_queries, length) or None
+            Their votes.
+        targets : int32 or float64 array of shape (n_queries,)
+            True label of each query.
+        weights : float64 array of shape (n_queries,), optional
+            How much each query counts; 1 each when None.
+        """
+        self.count(self.solved(indices, votes, targets), targets, weights)
+        return True
+
+    def solved(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Solved:
+        """Solve some queries without counting them: the half of `add` that can be done elsewhere."""
+        indices = np.ascontiguousarray(indices)
+        block, values, dropped = self.solve(indices, votes, targets)
+        game, n_classes = self._game, self._n_classes
+        return Solved(
+            indices,
+            values,
+            game.everyone(block.labels, block.votes, targets, n_classes, self._k),
+            game.nobody(targets, n_classes),
+            dropped,
+            game.spread(n_classes, self._labels, targets),
+            self.precision(),
+        )
+
+    def count(self, solved: Solved, targets: AnyArray, weights: FloatArray | None = None) -> None:
+        """Count queries that are solved: the other half of `add`."""
+        from pivotal.kernels.accumulate import add_queries
+
+        # Arrays that were sent may be read-only, for which numba would compile the kernel once more.
+        indices = np.require(solved.indices, requirements=["C", "W"])
+        values = np.require(solved.values, requirements=["C", "W"])
+        rows = self._sums.rows
+        if self._keeper is not None:
+            rows += (self._keeper.take(indices, values, targets),)
+        if weights is not None:
+            values *= weights[:, np.newaxis]
+        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
+        add_queries(indices, values, totals, rests)
+        tally = self._sums.tally.counting(solved.everyone, solved.nobody, solved.dropped, solved.spread, weights)
+        depth, error = solved.precision
+        self._elsewhere = max(depth, self._elsewhere[0]), max(error, self._elsewhere[1])
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._sums = _Sums(totals, rests, tally, rows)
+
+    def for_worker(self) -> Engine:
+        """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
+        other = copy(self)
+        other._sums, other._keeper, other._scratch, other._n_threads = _Sums.nothing(0), None, {}, 1
+        return other
+
+    def solve(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray
+    ) -> tuple[Block, FloatArray, FloatArray]:
+        """Return queries as a block, the values of their neighbours, and a bound on what truncation costs each."""
+        # One memory layout, or numba would compile the kernels once more for every other.
+        votes = None if votes is None else np.ascontiguousarray(votes)
+        block = Block(self._labels[indices], votes, targets)
+        values = np.zeros(indices.shape)
+        dropped = np.zeros(len(targets))
+        for depth, queries in self._lists.by_depth(block):
+            part = block.part(queries, depth)
+            values[queries, :depth] = self._solve(part)
+            dropped[queries] = self._lists.dropped(part)
+        return block, values, dropped
+
+    def with_labels(self, labels: AnyArray) -> Engine:
+        """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
+        other = copy(self)
+        other._labels, other._lists = labels, self._lists.with_labels(labels)
+        other._sums = _Sums.nothing(labels.shape[0])
+        return other
+
+    def adopt(
+        self,
+        totals: FloatArray,
+        rests: FloatArray,
+        tally: Tally,
+        indices: AnyArray,
+        values: FloatArray,
+        targets: AnyArray,
+    ) -> None:
+        """Take sums that were added up elsewhere, and the values of the single queries that they are sums of."""
+        rows: tuple[Rows, ...] = ()
+        if self._keeper is not None:
+            self._keeper.expect(len(targets), values.shape[1], rows)
+            rows = (self._keeper.take(indices, values, targets),)
+        self._sums = _Sums(totals, rests, tally, rows)
+
+    def values(self) -> FloatArray:
+        """Mean over the queries so far; shape (n_train,)."""
+        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+
+    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+        """Values so far, with their error bound, which takes the lists of neighbours as right."""
+        depth, error = self.precision()
+        told = {"depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
+        return self._sums.tally.result(
+            self.values(),
+            {**settings, "method": "exact", **told},
+            error=error,
+            ids=ids,
+            vote_resolution=vote_resolution,
+            queries=None if self._keeper is None else self._keeper.gather(self._sums.rows, self._labels),
+        )
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough for the tolerance, or as long as can be."""
+        return self._lists.suffice(indices, targets)
+
+    def precision(self) -> tuple[int, float]:
+        """Return how long the lists were that were solved, and a bound on the error of integrating over p."""
+        depth, error = self._elsewhere
+        return max(depth, *self._solvers), max(error, *(solver.error for solver in self._solvers.values()))
+
+    def _solver_for(self, depth: int) -> Solver:
+        if depth not in self._solvers:
+            self._solvers[depth] = make_solver(
+                self._game, self._semivalue, self._k, depth, self._n_classes, self._largest_vote, self._tol
+            )
+        return self._solvers[depth]
+
+    def _solve(self, block: Block) -> FloatArray:
+        """Values of each query's neighbours, in threads."""
+        n_queries, depth = block.labels.shape
+        solver, values = self._solver_for(depth), np.empty(block.labels.shape)
+        # It comes back when the work is done: threads that are interrupted may go on for a moment.
+        scratch = self._scratch.pop(depth, None) or [solver.scratch() for _ in range(self._n_threads)]
+        idle = list(scratch)  # a thread takes one piece while it works
+
+        def work(queries: slice) -> None:
+            own = idle.pop()
+            try:
+                solver.solve(block.part(queries), own, values[queries])
+            finally:
+                idle.append(own)
+
+        most = solver.queries_at_once
+        tasks = slices(n_queries, most, self._n_threads) if n_queries > most else [slice(0, n_queries)]
+        run_all(work, tasks, self._n_threads)
+        self._scratch[depth] = scratch
+        return values
+
+
+def count_queries(
+    counter: QueryCounter,
+    targets: AnyArray,
+    lists: Callable[[slice], tuple[Any, CodeArray | None]],
+    block_size: int,
+    *,
+    weights: FloatArray | None = None,
+    progress: bool,
+) -> None:
+    """Take a batch of queries through all the passes that a counter wants.
+
+    Parameters
+    ----------
+    counter : QueryCounter
+        The engine, or a sampler.
+    targets : int32 or float64 array of shape (n_queries,)
+        True label of each query.
+    lists : callable
+        Gives the neighbours, and their votes, of a slice of the queries.
+    block_size : int
+        Queries per block.
+    weights : float64 array of shape (n_queries,), optional
+        How much each query counts; 1 each when None.
+    progress : bool
+        Whether to show a bar for every pass.
+    """
+    for step in counter.passes(len(targets)):
+        with tqdm(total=len(targets), unit="query", disable=not progress, desc=step.title) as bar:
+            for queries in blocks(len(targets), block_size):
+                indices, votes = lists(queries)
+                wanted = step.add(indices, votes, targets[queries], None if weights is None else weights[queries])
+                bar.update(queries.stop - queries.start)
+                if not wanted:
+                    break

@@ -1,0 +1,235 @@
+"""Blocks of queries on the workers of a joblib backend that the user chose: processes here, or a cluster.
+
+    blocks of queries ──► workers: search and solve, a block at a time ──► added up here, in the order of the queries
+
+So the sums are, to the last bit, those of a run in threads. What all tasks have in common, the index and the engine, is
+pickled once, its arrays apart from the rest and passed to joblib as arrays: processes map them into their memory, and
+the workers of a cluster fetch each of them once.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+from joblib import Parallel, delayed, parallel_config
+from joblib.parallel import get_active_backend
+
+from pivotal.core.notices import notify
+from pivotal.core.progress import tqdm
+from pivotal.core.threads import chosen_backend
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.engine.exact import Engine, QueryCounter, Solved
+from pivotal.engine.multilabel import MultiLabelEngine
+from pivotal.engine.radius import RadiusEngine
+from pivotal.engine.truncation import Voters
+from pivotal.neighbors import ChunkedIndex, Index, blocks
+
+__all__ = ["Errand", "Workers", "can_be_sent", "chosen_workers", "say_here", "why_here"]
+
+
+_BLOCKS_PER_WORKER = 4
+_ENTRY_BYTES = 16  # of an answer: training index and value
+_BUDGET = 2**30  # what lists may take in the workers, and answers that wait to be added up
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a worker needs to solve any block of the queries.
+
+    Parameters
+    ----------
+    engine : Engine
+        As `Engine.for_worker` returns it.
+    index : Index
+        As `Index.for_worker` returns it.
+    voters : Voters
+        Says how many neighbours the engine wants.
+    """
+
+    engine: Engine
+    index: Index
+    voters: Voters
+
+    def run(self, X: Any, first: int, targets: AnyArray) -> Solved:
+        """Solve a block of queries; X is None for the training points from `first` on, and otherwise the block."""
+
+        def search(depth: int) -> Any:
+            if X is None:
+                return self.index.search_self(first, first + len(targets), depth)
+            return self.index.search(X, depth)
+
+        return self.engine.solved(*self.voters.of(search, targets, first), targets)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers of the backend that the user chose.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many are wanted, as joblib takes it.
+    n_workers : int
+        How many there are.
+    one_by_one : bool
+        Whether answers can be had one by one, as they come.
+    """
+
+    n_jobs: int
+    n_workers: int
+    one_by_one: bool
+
+    def count(
+        self,
+        engine: Engine,
+        errand: Errand,
+        X: Any,
+        targets: AnyArray,
+        *,
+        depth: int,
+        block_size: int | None,
+        max_memory: int | None = None,
+        weights: FloatArray | None = None,
+        progress: bool,
+    ) -> bool:
+        """Take a batch of queries to the workers and back; return False, and say why, if that is not possible.
+
+        It is not where something cannot be pickled, such as an index of the user's that is connected to a database.
+        What goes wrong in a worker is raised here; blocks that came back before are counted.
+
+        Parameters
+        ----------
+        engine : Engine
+            Counts what comes back.
+        errand : Errand
+            What to do with a block.
+        X : array or CSR matrix of shape (n_queries, n_features), or None
+            Queries; None for the training points.
+        targets : int32 or float64 array of shape (n_queries,)
+            True label of each query.
+        depth : int
+            Number of neighbours to search for at first.
+        block_size : int or None
+            Queries per block; None gives every worker a few blocks.
+        max_memory : int, optional
+            Bytes that lists may take, in all workers together; 1 GiB by default.
+        weights : float64 array of shape (n_queries,), optional
+            How much each query counts; 1 each when None.
+        progress : bool
+            Whether to show a bar.
+        """
+        try:
+            parts = _pack(errand)
+        except Exception as error:  # noqa: BLE001  whatever an index of someone else's raises
+            _say_unused(f"something cannot be pickled ({type(error).__name__}: {error})")
+            return False
+        budget = _BUDGET if max_memory is None else max_memory
+        if block_size is None:
+            few = -(-len(targets) // (_BLOCKS_PER_WORKER * self.n_workers))
+            block_size = min(few, errand.index.block_size(depth, budget // self.n_workers))
+        tasks = list(blocks(len(targets), block_size))
+        # Nobody waits for what is added up here, so what comes back might pile up: some of the tasks at a time.
+        at_once = max(2 * self.n_workers, budget // (_ENTRY_BYTES * depth * block_size))
+        if not self.one_by_one:
+            at_once = min(at_once, _BLOCKS_PER_WORKER * self.n_workers)
+        how: dict[str, Any] = {
+            "return_as": "generator" if self.one_by_one else "list",
+            "batch_size": 1,
+            "mmap_mode": "c",  # nobody writes to the arrays, but for read-only ones numba would compile kernels again
+        }
+        for step in engine.passes(len(targets)):
+            with (
+                tqdm(total=len(targets), unit="query", disable=not progress, desc=step.title) as bar,
+                Parallel(self.n_jobs, **how) as parallel,
+            ):
+                for start in range(0, len(tasks), at_once):
+                    some = tasks[start : start + at_once]
+                    answers = parallel(
+                        delayed(_run)(None if X is None else X[queries], queries.start, targets[queries], *parts)
+                        for queries in some
+                    )
+                    try:
+                        for queries, solved in zip(some, answers, strict=True):
+                            engine.count(solved, targets[queries], None if weights is None else weights[queries])
+                            bar.update(queries.stop - queries.start)
+                    finally:
+                        if self.one_by_one:
+                            with warnings.catch_warnings():
+                                warnings.simplefilter("ignore")  # that an interruption leaves answers unused
+                                answers.close()
+        return True
+
+
+def chosen_workers(n_jobs: int | None) -> Workers | None:
+    """Return the workers of the joblib backend that the user chose; None if there are none but the threads here.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        How many are wanted; -1 and None leave that to ``joblib.parallel_config``.
+    """
+    backend = chosen_backend()
+    if backend is None:
+        return None
+    _, configured = get_active_backend()
+    if n_jobs in (None, -1) and configured is not None:
+        n_jobs = configured
+    wanted = backend.default_n_jobs if n_jobs is None else n_jobs
+    n_workers = int(backend.effective_n_jobs(wanted))
+    one_by_one = bool(getattr(backend, "supports_return_generator", False))
+    return Workers(wanted, n_workers, one_by_one) if n_workers > 1 else None
+
+
+def can_be_sent(engine: QueryCounter, index: Index) -> TypeGuard[Engine]:
+    """Return whether blocks of queries can be solved elsewhere.
+
+    They are for exact games of the k nearest with one label per point. Samplers, games of everyone within a radius and
+    many labels per point stay in threads here, and so do training points in a file, which is read once for all of a
+    block.
+    """
+    exact = isinstance(engine, Engine) and not isinstance(engine, MultiLabelEngine)
+    return exact and not isinstance(index, ChunkedIndex)
+
+
+def why_here(engine: QueryCounter, index: Index) -> str:
+    """Say why blocks of queries are not solved elsewhere, where `can_be_sent` says that they are not."""
+    if isinstance(index, ChunkedIndex):
+        return "training points in a file are read once for all of a block"
+    if isinstance(engine, MultiLabelEngine):
+        return "many labels per point are valued here"
+    return "everyone within a radius is counted here" if isinstance(engine, RadiusEngine) else "samples are drawn here"
+
+
+def say_here(n_jobs: int | None, reason: str) -> None:
+    """Tell the user that the joblib backend that they chose is not used, if they chose one."""
+    if chosen_workers(n_jobs) is not None:
+        _say_unused(reason)
+
+
+def _say_unused(reason: str) -> None:
+    name = type(chosen_backend()).__name__
+    notify(
+        f"joblib's {name} was chosen and is not used: {reason}. The work is done in threads of this process; leave out "
+        "joblib.parallel_config to choose that."
+    )
+
+
+def _pack(errand: Errand) -> Sequence[AnyArray]:
+    """Return a pickle and the arrays that it refers to, all as bytes."""
+    import cloudpickle
+
+    arrays: list[pickle.PickleBuffer] = []
+    rest = cloudpickle.dumps(errand, protocol=5, buffer_callback=arrays.append)
+    return [np.frombuffer(part, np.uint8) for part in (rest, *(array.raw() for array in arrays))]
+
+
+def _run(X: Any, first: int, targets: AnyArray, *parts: AnyArray) -> Solved:
+    """Unpack an errand and run it, in a worker."""
+    with parallel_config("sequential"):  # for whoever asks joblib in there
+        errand: Errand = pickle.loads(parts[0].data, buffers=parts[1:])
+        return errand.run(X, first, targets)

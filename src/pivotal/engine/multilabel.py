@@ -1,0 +1,113 @@
+"""Many labels per point: the mean over labels of the game of each, all from the same neighbours.
+
+Every label is a game of two classes, those who have it and those who have not. The neighbours of a query are the same
+in all of them, and so are their votes: a label costs no search, only another sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.games import Game
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.exact import Engine
+from pivotal.engine.radius import RadiusEngine
+from pivotal.engine.solvers import Block
+from pivotal.neighbors import Balls
+from pivotal.results.values import Values
+
+__all__ = ["MultiLabelEngine", "MultiLabelRadius"]
+
+
+class MultiLabelEngine(Engine):
+    """Adds up the values of the training points over blocks of queries, as mean over their labels.
+
+    Parameters
+    ----------
+    labels : int32 array of shape (n_train, n_labels)
+        0 and 1.
+    game, semivalue, **how
+        As in `Engine`; there are two classes.
+    """
+
+    def __init__(self, labels: CodeArray, game: Game, semivalue: Semivalue, **how: Any) -> None:
+        # With two classes the k nearest decide every game, so the lists do not depend on the label.
+        super().__init__(np.ascontiguousarray(labels[:, 0]), game, semivalue, **how)
+        self._columns = np.ascontiguousarray(labels.T)
+
+    def whole_solver(self) -> None:
+        """Return None: a sort of all points serves every label, so lists are kept."""
+
+    def add(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
+    ) -> bool:
+        """Count some queries; return whether more are wanted, which is always so.
+
+        Parameters
+        ----------
+        indices, votes, weights
+            As in `Engine`.
+        targets : int32 array of shape (n_queries, n_labels)
+            True labels of each query.
+        """
+        from pivotal.kernels.accumulate import add_queries
+
+        indices = np.ascontiguousarray(indices)
+        votes = None if votes is None else np.ascontiguousarray(votes)
+        parts = np.full(len(targets), 1.0 / len(self._columns))
+        if weights is not None:
+            parts *= weights
+        game, n_classes, k = self._game, self._n_classes, self._k
+        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
+        everyone, nobody, dropped = np.empty((3, len(self._columns), len(targets)))
+        for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
+            block = Block(column[indices], votes, np.ascontiguousarray(truth))
+            add_queries(indices, self._solve(block) * parts[:, np.newaxis], totals, rests)
+            everyone[label] = game.everyone(block.labels, votes, block.targets, n_classes, k)
+            nobody[label] = game.nobody(block.targets, n_classes)
+            dropped[label] = self._lists.dropped(block)
+        means = everyone.mean(axis=0), nobody.mean(axis=0), dropped.mean(axis=0)
+        tally = self._sums.tally.counting(*means, game.spread(n_classes), weights)
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._sums = replace(self._sums, totals=totals, rests=rests, tally=tally)
+        return True
+
+    def result(self, *, settings: Mapping[str, Any], **more: Any) -> Values:
+        """Values so far, with their error bound."""
+        return super().result(settings={**settings, "n_labels": len(self._columns)}, **more)
+
+
+class MultiLabelRadius(RadiusEngine):
+    """The same for everyone within a radius.
+
+    Parameters
+    ----------
+    labels : int32 array of shape (n_train, n_labels)
+        0 and 1.
+    game, semivalue, n_classes, n_players
+        As in `RadiusEngine`; there are two classes.
+    """
+
+    def __init__(self, labels: CodeArray, game: Game, semivalue: Semivalue, *, n_classes: int, n_players: int) -> None:
+        super().__init__(labels[:, 0], game, semivalue, n_classes=n_classes, n_players=n_players)
+        self._columns = np.ascontiguousarray(labels.T)
+
+    def result(self, *, settings: Mapping[str, Any], **more: Any) -> Values:
+        """Values so far; only rounding keeps them from being exact."""
+        return super().result(settings={**settings, "n_labels": len(self._columns)}, **more)
+
+    def _play(
+        self, balls: Balls, targets: AnyArray, weights: FloatArray, totals: FloatArray, rests: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        n_labels = len(self._columns)
+        everyone, nobody = np.empty((2, n_labels, len(targets)))
+        for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
+            truth = np.ascontiguousarray(truth)
+            earned = self._play_for(column, balls, truth, weights / n_labels, totals, rests)
+            everyone[label], nobody[label] = earned
+        return everyone.mean(axis=0), nobody.mean(axis=0)

@@ -1,0 +1,17 @@
+"""Owners as players: what a data provider is worth who joins with all their points, or not at all.
+
+    owner_codes     names of owners to codes
+    owner_lists     the nearest points of every owner, merged
+    owner_game      what the kernels need: neighbours, utility of a coalition, its probability
+    owner_balls     the same for games within a radius
+    owner_engines   the sum over queries: exact, or sampled
+
+A coalition of owners earns what all their points earn together. Of each owner only the k points nearest to a query can
+ever vote, so a query is a game of at most k points per owner, however many there are. Where everyone within a radius
+votes, it is a game of two numbers per owner: points in the ball, and right ones.
+"""
+
+from pivotal.engine.owners.owner_codes import Owners
+from pivotal.engine.owners.owner_game import chance_table, make_desk
+
+__all__ = ["Owners", "chance_table", "make_desk"]

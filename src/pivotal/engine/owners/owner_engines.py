@@ -1,0 +1,222 @@
+"""From lists of neighbours to the values of owners: the sum over queries, exact or sampled, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.games import Game
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.threads import breathe, count_threads, run_all, slices
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.exact import Pass
+from pivotal.engine.owners.owner_game import OwnerGame
+from pivotal.engine.sampling import Plan, SamplingEngine
+from pivotal.engine.sampling.laws import law_of, typical_square
+from pivotal.engine.sampling.plan import batch_sizes
+from pivotal.engine.solvers import Block
+from pivotal.engine.totals import Tally
+from pivotal.kernels.owner_arrays import Owned, Rules
+from pivotal.kernels.sample_arrays import Estimates, Streams
+from pivotal.results.values import Values
+
+__all__ = ["ExactOwners", "SampledOwners"]
+
+_EPS = float(np.finfo(np.float64).eps)
+_STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of the values over the queries so far, and what rounding lost of them."""
+
+    totals: FloatArray
+    rests: FloatArray
+    tally: Tally
+
+
+class ExactOwners:
+    """Adds up the exact values of owners over blocks of queries.
+
+    Parameters
+    ----------
+    labels : int32 or float64 array of shape (n_train,)
+        Class codes, or responses for regression.
+    game : Game
+        What a coalition of points earns.
+    players : OwnerGame
+        The game with owners as players.
+    k, n_classes : int
+        Number of neighbours that vote, and of classes.
+    n_jobs : int or None
+        Threads, as scikit-learn counts them.
+    """
+
+    title = "valuing"
+
+    def __init__(
+        self, labels: AnyArray, game: Game, players: OwnerGame, *, k: int, n_classes: int, n_jobs: int | None
+    ) -> None:
+        self._labels, self._game, self._players = labels, game, players
+        self._k, self._n_classes = k, n_classes
+        self._n_threads = count_threads(n_jobs)
+        self.depth = players.looked_at
+        self._sums = _Sums(np.zeros(players.n_owners), np.zeros(players.n_owners), Tally())
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+        return self._sums.tally.n_queries
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield what is to be done with a batch of queries: the blocks are added once."""
+        yield self
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough; there are no others."""
+        return True
+
+    def add(
+        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
+    ) -> bool:
+        """Count some queries; return whether more are wanted, which is always so."""
+        from pivotal.kernels.accumulate import add_queries
+        from pivotal.kernels.owner_branching import owner_values
+
+        players, indices = self._players, np.ascontiguousarray(indices)
+        block = Block(self._labels[indices], None if votes is None else np.ascontiguousarray(votes), targets)
+        values, dropped = np.zeros((len(targets), players.n_owners)), np.zeros(len(targets))
+        at_once = max(1, _STEPS_AT_ONCE // players.branches)
+        for part in players.parts:
+            owned, rules, chances, found = part.own(indices, block), part.rules, part.chances, np.empty(values.shape)
+
+            def work(
+                queries: slice,
+                owned: Owned = owned,
+                rules: Rules = rules,
+                chances: FloatArray = chances,
+                found: FloatArray = found,
+                part: OwnerGame = part,
+            ) -> None:
+                owner_values(owned.part(queries), rules, chances, part.desk(indices.shape[1]), found[queries])
+
+            run_all(work, slices(len(targets), at_once, self._n_threads), self._n_threads)
+            values += found
+            np.maximum(dropped, part.dropped(indices, owned), out=dropped)
+        if weights is not None:
+            values *= weights[:, np.newaxis]
+        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
+        add_queries(_everybody(*values.shape), values, totals, rests)
+        tally = self._sums.tally.plus(block, dropped, self._labels, self._game, self._n_classes, self._k, weights)
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._sums = _Sums(totals, rests, tally)
+        return True
+
+    def values(self) -> FloatArray:
+        """Mean over the queries so far; shape (n_owners,)."""
+        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+
+    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+        """Values so far, with their error bound."""
+        n_owners, looked_at = self._players.n_owners, self._players.looked_at
+        told = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
+        # A branch is as many sums and factors deep as owners are looked at, and is met from two sides.
+        return self._sums.tally.result(
+            self.values(),
+            {**settings, **told},
+            rounding=8.0 * looked_at * _EPS,
+            ids=ids,
+            vote_resolution=vote_resolution,
+        )
+
+
+class SampledOwners(SamplingEngine):
+    """Adds up estimates of the values of owners over blocks of queries.
+
+    Parameters
+    ----------
+    labels, game, players, k, n_classes, n_jobs
+        As in `ExactOwners`.
+    semivalue : Semivalue
+        How coalitions of owners are drawn.
+    plan : Plan
+        What a sample is, when to stop, and from where to draw.
+    """
+
+    def __init__(
+        self,
+        labels: AnyArray,
+        game: Game,
+        semivalue: Semivalue,
+        players: OwnerGame,
+        *,
+        k: int,
+        n_classes: int,
+        n_jobs: int | None,
+        plan: Plan,
+    ) -> None:
+        n_owners = players.n_owners
+        super().__init__(
+            labels,
+            game,
+            semivalue,
+            k=k,
+            n_classes=n_classes,
+            n_players=n_owners,
+            most=n_owners,
+            tol=0.0,
+            n_jobs=n_jobs,
+            plan=plan,
+            n_values=n_owners,
+        )
+        self._game_of_owners = players
+        self._law = law_of(semivalue, plan.method, n_owners)
+        self._deepest, self._heaviest = players.looked_at, typical_square(self._law)
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough; there are no others."""
+        return True
+
+    def _players(self, indices: IndexArray) -> IndexArray:
+        return _everybody(len(indices), self._n_values)
+
+    def _estimate(
+        self, indices: IndexArray, block: Block, size: int, first_query: int, first_batch: int
+    ) -> tuple[Estimates, FloatArray]:
+        from pivotal.kernels.owner_sampling import owner_estimates
+
+        players, law = self._game_of_owners, self._law
+        n_queries, depth = indices.shape
+        found = Estimates(
+            np.zeros((n_queries, self._n_values)), np.zeros((n_queries, self._n_values)), np.zeros((n_queries, 2))
+        )
+        sizes, dropped = batch_sizes(size), np.zeros(n_queries)
+        batches, numbers = first_batch + np.arange(len(sizes)), first_query + np.arange(n_queries)
+        # Of an order all owners are visited; a coalition is walked through once for every owner who is near.
+        steps = self._n_values + depth if law.permute else min(depth * (1 + self._n_values), 16 * self._k**2)
+        at_once = max(1, _STEPS_AT_ONCE // (steps * int(sizes[0])))  # batches of some query
+        for place, part in enumerate(players.parts):
+            owned, rules = part.own(indices, block), part.rules
+
+            def work(
+                queries: slice, place: int = place, owned: Owned = owned, rules: Rules = rules, part: OwnerGame = part
+            ) -> None:
+                desk, scratch = part.desk(depth), part.scratch(self._n_values)
+                mine = Estimates(*(array[queries] for array in found))
+                for start in range(0, len(sizes), at_once):
+                    breathe()
+                    some = slice(start, start + at_once)
+                    streams = Streams(self._seed, numbers[queries], batches[some], sizes[some], size)
+                    owner_estimates(owned.part(queries), rules, law, streams.of_part(place), desk, scratch, mine)
+
+            run_all(work, slices(n_queries, max(1, at_once // len(sizes)), self._n_threads), self._n_threads)
+            np.maximum(dropped, part.dropped(indices, owned), out=dropped)
+        return found, dropped
+
+
+def _everybody(n_queries: int, n_owners: int) -> IndexArray:
+    """Return whose the values of each query are: every owner's."""
+    return np.tile(np.arange(n_owners), (n_queries, 1))

@@ -1,0 +1,232 @@
+"""What the kernels need of a game of owners: who is near, what a coalition earns, and how likely it is."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, Soft
+from pivotal.core.semivalues import BetaShapley, Semivalue
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.owners.owner_codes import Owners
+from pivotal.engine.owners.owner_lists import keep_nearest
+from pivotal.engine.sampling.drawing import Drawing
+from pivotal.engine.solvers import Block
+from pivotal.kernels.owner_arrays import VOTES, Desk, Owned, Rules
+from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE
+
+__all__ = ["OwnerGame", "chance_table", "make_desk", "make_owner_game"]
+
+_FACTOR = 2.0  # two marginal contributions of an owner differ by at most twice the range of the utility
+
+
+class OwnerGame(Drawing):
+    """A game whose players are owners.
+
+    Parameters
+    ----------
+    game, semivalue : Game, Semivalue
+        What a coalition of points earns, and how coalitions of owners are drawn.
+    owners : Owners
+        Whose the training points are.
+    labels : int32 or float64 array of shape (n_train,)
+        Class codes, or responses for regression.
+    k, n_classes : int
+        Number of neighbours that vote, and of classes.
+    tol : float
+        Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole.
+    weight : float, default=1.0
+        What contributions are multiplied with: the weight of the game in a mixture.
+
+    Attributes
+    ----------
+    parts : tuple of OwnerGame
+        The games that this one is a sum of: itself, unless it is a mixture.
+    n_owners : int
+        The players.
+    looked_at : int
+        The nearest so many owners of a query decide, but for the tolerance.
+    cells : int array of shape (n_train,)
+        Of the points of one cell only the k nearest can ever vote: those of an owner or, where third classes are left
+        out of a game, those of a class of an owner.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        semivalue: Semivalue,
+        owners: Owners,
+        labels: AnyArray,
+        *,
+        k: int,
+        n_classes: int,
+        tol: float,
+        weight: float = 1.0,
+    ) -> None:
+        if not isinstance(game, Hard | Plurality | Soft | Regression):
+            raise TypeError(
+                f"owners play the games Hard, Plurality, Soft, Regression and Threshold; got {game!r}. "
+                "Use Values.by_owner, which adds up the values of the points in any game."
+            )
+        super().__init__(game, k, n_classes, weight)
+        self.parts: tuple[OwnerGame, ...] = (self,)
+        self._owners, self._pairs = owners, not game.sees_only_top_k(n_classes)
+        self.n_owners = len(owners.names)
+        self.cells: AnyArray = owners.codes
+        if self._pairs:
+            self.cells = np.unique(owners.codes * np.int64(n_classes) + labels, return_inverse=True)[1]
+        # Every owner has a point at least: what holds for the nearest so many points holds for as many owners.
+        depth = self.n_owners if self._pairs else semivalue.depth(k, tol, self.n_owners, _FACTOR)
+        self.looked_at = min(self.n_owners, max(depth, min(k, self.n_owners)))
+        self._semivalue = semivalue
+        self._chances: FloatArray | None = None
+
+    @property
+    def branches(self) -> int:
+        """At most so many cases must be told apart for one query."""
+        return sum(comb(self.looked_at, joined) for joined in range(min(self._k, self.looked_at) + 1))
+
+    def too_many(self) -> str:
+        """Say what makes so many cases, and what to do about it."""
+        return (
+            f"{self.n_owners} owners and k={self._k} can make about 2^{self.branches.bit_length() - 1}. "
+            'Use method="coalitions", a larger tol, or a smaller k.'
+        )
+
+    @property
+    def chances(self) -> FloatArray:
+        """Chance that a given owners are in and b given ones are out, shape (a, b); a goes up to k."""
+        if self._chances is None:
+            self._chances = chance_table(self._semivalue, min(self._k, self.n_owners), self.n_owners)
+        return self._chances
+
+    @property
+    def rules(self) -> Rules:
+        """What a coalition earns, for the kernels."""
+        game, kind, rule = self._game, LEAD, self._rule
+        if isinstance(game, Regression):
+            kind = ERROR
+        elif isinstance(game, Soft):
+            kind, rule = (SHARE, 0.0) if game.divide_by == "size" else (COUNT, float(self._k))
+        elif self._rivals > 1 and not self._pairs:
+            kind = VOTES
+        plurality = isinstance(game, Plurality)
+        return Rules(kind, self._k, rule, self._weight * self._scale, self._rivals, self._pairs, plurality)
+
+    def desk(self, depth: int) -> Desk:
+        """Memory for one thread and lists of this length."""
+        return make_desk(self.n_owners, depth, self._k, self._n_classes + 1)
+
+    def own(self, indices: IndexArray, block: Block) -> Owned:
+        """Say whose the neighbours of some queries are and what they bring; lists end after the nearest owners."""
+        owners = self._owners.codes[indices]
+        kind, (n_queries, depth) = self.rules.kind, indices.shape
+        none: CodeArray = np.zeros((n_queries, 0), dtype=np.int32)
+        votes = np.ones(indices.shape, dtype=np.int32) if block.votes is None else block.votes
+        lengths = np.full(n_queries, depth)
+        if self.looked_at < self.n_owners:
+            owners_so_far = np.cumsum(keep_nearest(owners, 1), axis=1)
+            lengths = (owners_so_far <= self.looked_at).sum(axis=1)
+        return Owned(
+            owners=owners,
+            lengths=lengths.astype(np.int64),
+            terms=np.zeros((n_queries, 2, 0)) if kind == VOTES else self._terms(block, kind),
+            slots=self._slots(block) if kind == VOTES or self._pairs else none,
+            votes=votes if kind == VOTES else none,
+            empty=self._game.nobody(block.targets, self._n_classes),
+        )
+
+    def dropped(self, indices: IndexArray, owned: Owned) -> FloatArray:
+        """Bound, for each query, on what the points beyond its list could have changed."""
+        from pivotal.kernels.owner_branching import unseen
+
+        n_queries, depth = indices.shape
+        whole = owned.lengths == depth
+        if depth < len(self._owners.codes):
+            whole &= self._has_all(indices)
+        lost = np.zeros(n_queries)
+        open_ones = np.flatnonzero(~whole)
+        if open_ones.size:
+            shares = np.zeros(open_ones.size)
+            ways = np.zeros((min(self._k, self.n_owners + 1), self._k))
+            unseen(owned.part(open_ones), self.rules, self.chances, self.desk(depth), ways, shares)
+            lost[open_ones] = _FACTOR * shares
+        return lost
+
+    def _has_all(self, indices: IndexArray) -> AnyArray:
+        """Whether lists hold as many points of every cell as can ever vote."""
+        wanted = np.minimum(np.bincount(self.cells), self._k)
+        rows = len(wanted) * np.arange(len(indices))[:, np.newaxis]
+        listed = np.bincount((self.cells[indices] + rows).ravel(), minlength=len(wanted) * len(indices))
+        return np.asarray((listed.reshape(-1, len(wanted)) >= wanted).all(axis=1))
+
+
+class MixedOwnerGame(OwnerGame):
+    """A weighted sum of games whose players are owners; values are linear in the game, so those of the parts add up.
+
+    Parameters
+    ----------
+    game, semivalue, owners, labels, k, n_classes, tol
+        As in `OwnerGame`.
+    """
+
+    def __init__(self, game: Game, semivalue: Semivalue, owners: Owners, labels: AnyArray, **how: Any) -> None:
+        if game.radius is not None:
+            raise ValueError(
+                f"owners play mixtures of games of the k nearest; got {game}. Value its parts by themselves and add "
+                "the values."
+            )
+        self.parts = tuple(
+            OwnerGame(part, semivalue, owners, labels, **how, weight=weight) for weight, part in game.parts()
+        )
+        self._k, self._n_classes, self.n_owners = how["k"], how["n_classes"], len(owners.names)
+        # Lists that are long enough for the part with the finest cells are long enough for all.
+        self.cells = max((part.cells for part in self.parts), key=lambda cells: int(cells.max()))
+        self.looked_at = max(part.looked_at for part in self.parts)
+
+
+def make_owner_game(game: Game, *args: Any, **how: Any) -> OwnerGame:
+    """Return the game whose players are owners; parameters as in `OwnerGame`."""
+    return (MixedOwnerGame if isinstance(game, Mixture) else OwnerGame)(game, *args, **how)
+
+
+def chance_table(semivalue: Semivalue, most: int, n: int) -> FloatArray:
+    """Return the chance that a given players joined, a <= most, and b given ones did not, b <= n.
+
+    Examples
+    --------
+    >>> from pivotal import Shapley
+    >>> chance_table(Shapley(), 1, 2)
+    array([[1.        , 0.5       , 0.33333333],
+           [0.5       , 0.16666667, 0.08333333]])
+    """
+    if not isinstance(semivalue, BetaShapley):
+        return np.array([[semivalue.mass(a, b) for b in range(n + 1)] for a in range(most + 1)])
+    # Products of ratios: one rounding each, while logarithms of gamma functions lose digits when n is large.
+    alpha, beta = semivalue.alpha, semivalue.beta
+    b = np.arange(n, dtype=np.float64)
+    table = np.empty((most + 1, n + 1))
+    table[0] = np.cumprod(np.concatenate(([1.0], (alpha + b) / (alpha + beta + b))))
+    for a in range(most):
+        table[a + 1] = table[a] * ((beta + a) / (alpha + beta + a + np.arange(n + 1.0)))
+    return table
+
+
+def make_desk(n_players: int, depth: int, k: int, n_counts: int) -> Desk:
+    """Memory of one thread for a game of groups: lists of `depth` entries, `n_counts` numbers for the utility."""
+    n = n_players
+    return Desk(
+        seats=np.zeros(depth, dtype=np.int64),
+        status=np.zeros(n, dtype=np.int64),
+        known=np.zeros(n, dtype=np.int64),
+        heads=np.zeros(n, dtype=np.int64),
+        nexts=np.zeros(depth, dtype=np.int64),
+        turns=np.zeros((2, n + 1), dtype=np.int64),
+        sums=np.zeros((2, n + 1)),
+        members=np.zeros(k, dtype=np.int64),
+        others=np.zeros(k, dtype=np.int64),
+        totals=np.zeros((2, k + 1)),
+        tally=np.zeros(n_counts),
+    )

@@ -1,0 +1,176 @@
+"""From balls to the values of the training points: the engine of games that everyone within a radius plays.
+
+The counterpart of `pivotal.engine.exact` for `Threshold`. Which points are in the ball of a query is all that matters:
+there are no ranks, no k and nothing to truncate, and the values are exact whatever the semivalue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.games import Game, Threshold
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import AnyArray, CodeArray, FloatArray
+from pivotal.engine.exact import Pass
+from pivotal.engine.totals import Tally
+from pivotal.neighbors import Balls
+from pivotal.results.values import Values
+
+__all__ = ["RadiusEngine"]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over the queries so far: of values, of what rounding lost of them, of the sizes of balls."""
+
+    totals: FloatArray
+    rests: FloatArray
+    tally: Tally
+    n_members: int = 0
+    largest_ball: int = 0
+    n_empty_balls: int = 0
+
+
+class RadiusEngine:
+    """Adds up the values of the training points over blocks of queries.
+
+    Parameters
+    ----------
+    labels : int32 array of shape (n_train,)
+        Class codes.
+    game : Threshold, or Mixture of them
+        What a coalition earns.
+    semivalue : Semivalue
+        How coalitions are drawn.
+    n_classes : int
+        Number of classes.
+    n_players : int
+        Number of points in the game of one query: n_train, or one less when the points query each other.
+
+    Attributes
+    ----------
+    depth : int
+        Longest lists there are.
+    n_queries : int
+        Queries added so far.
+    """
+
+    title = "valuing"
+
+    def __init__(self, labels: CodeArray, game: Game, semivalue: Semivalue, *, n_classes: int, n_players: int) -> None:
+        from pivotal.kernels.threshold import fill_share
+
+        self._labels, self._game, self._n_classes = labels, game, n_classes
+        self.depth = n_players
+        others = np.arange(n_players + 1)
+        self._alone = np.zeros(n_players + 1)
+        self._alone[1:] = semivalue.joined(others[:-1], 0)
+        self._share = np.empty(n_players + 1)
+        fill_share(semivalue.joined(others, 1), self._share)
+        self._sums = _Sums(np.zeros(len(labels)), np.zeros(len(labels)), Tally())
+
+    @property
+    def n_queries(self) -> int:
+        """Queries added so far."""
+        return self._sums.tally.n_queries
+
+    def passes(self, n_queries: int) -> Iterator[Pass]:
+        """Yield what is to be done with a batch of queries: the blocks are added once."""
+        yield self
+
+    def add(
+        self, indices: Iterable[Balls], votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
+    ) -> bool:
+        """Count some queries; return whether more are wanted, which is always so.
+
+        Parameters
+        ----------
+        indices : iterable of Balls
+            The balls of the queries, in their order, some at a time.
+        votes : None
+            Everyone has one vote.
+        targets : int32 array of shape (n_queries,)
+            True class of each query.
+        weights : float64 array of shape (n_queries,), optional
+            How much each query counts; 1 each when None.
+        """
+        if weights is None:
+            weights = np.ones(len(targets))  # multiplying by 1 changes no bit
+        done = 0
+        sums = replace(self._sums, totals=self._sums.totals.copy(), rests=self._sums.rests.copy())
+        for balls in indices:
+            own = slice(done, done + len(balls.sizes))
+            sums = self._plus(sums, balls, targets[own], weights[own])
+            done = own.stop
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._sums = sums
+        return True
+
+    def values(self) -> FloatArray:
+        """Mean over the queries so far; shape (n_train,)."""
+        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+
+    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+        """Values so far; only rounding keeps them from being exact."""
+        told = {
+            "k": None,
+            "method": "exact",
+            "n_players": self.depth,
+            "n_classes": self._n_classes,
+            "mean_ball": self._sums.n_members / self.n_queries,
+            "largest_ball": self._sums.largest_ball,
+            "n_empty_balls": self._sums.n_empty_balls,
+        }
+        return self._sums.tally.result(self.values(), {**settings, **told}, ids=ids, vote_resolution=vote_resolution)
+
+    def suffices(self, indices: object, targets: AnyArray) -> bool:
+        """Return whether the balls are complete, which they always are."""
+        return True
+
+    def _plus(self, sums: _Sums, balls: Balls, targets: AnyArray, weights: FloatArray) -> _Sums:
+        """Add some queries to totals and rests, in place, and return the sums with everything else counted."""
+        sizes, spread = balls.sizes, self._game.spread(self._n_classes)
+        everyone, nobody = self._play(balls, targets, weights, sums.totals, sums.rests)
+        return _Sums(
+            sums.totals,
+            sums.rests,
+            sums.tally.counting(everyone, nobody, np.zeros(len(targets)), spread, weights),
+            sums.n_members + len(balls.members),
+            max(sums.largest_ball, int(sizes.max())),
+            sums.n_empty_balls + int((sizes == 0).sum()),
+        )
+
+    def _play(
+        self, balls: Balls, targets: AnyArray, weights: FloatArray, totals: FloatArray, rests: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Add the values of some queries to totals and rests; return what everyone and nobody earns."""
+        return self._play_for(self._labels, balls, targets, weights, totals, rests)
+
+    def _play_for(
+        self,
+        labels: CodeArray,
+        balls: Balls,
+        targets: AnyArray,
+        weights: FloatArray,
+        totals: FloatArray,
+        rests: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Do the same for training points with these labels."""
+        from pivotal.kernels.threshold import add_balls, count_right
+
+        everyone, nobody = np.zeros((2, len(targets)))
+        for weight, part in self._game.parts():
+            assert isinstance(part, Threshold)
+            near = balls if part.radius == self._game.radius else balls.within(part.radius)
+            n_right = np.empty(len(targets), np.int64)
+            who = near.starts, near.members, labels, targets, n_right
+            count_right(*who)
+            empty = part.nobody(targets, self._n_classes)
+            add_balls(*who, empty, weight * weights, self._alone, self._share, totals, rests)
+            everyone += weight * part.shares(n_right, near.sizes, targets, self._n_classes)
+            nobody += weight * empty
+        return everyone, nobody

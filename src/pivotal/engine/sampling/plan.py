@@ -1,0 +1,157 @@
+"""Which method, how many samples, when to stop, and from which seed."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from pivotal.core.random import check_random_state
+from pivotal.core.types import IndexArray
+
+__all__ = ["DEFAULT_SAMPLES", "METHODS", "Plan", "as_plan", "batch_sizes", "seed_words"]
+
+METHODS = ("exact", "coalitions", "permutations")
+DEFAULT_SAMPLES = 1000
+_BATCH = 256  # most samples that share a stream
+_GROWTH = 15.0  # a pass draws at most so many times the samples of all before it: early errors are rough
+_MARGIN = 1.1  # more than the errors so far say is needed, so that one more pass is likely to be enough
+_HASTE = 0.9  # of the time that is left, as the next pass may be slower than the last
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A method and, if it samples, from where and when to stop: at whichever limit comes first.
+
+    Parameters
+    ----------
+    method : {"exact", "coalitions", "permutations"}
+        Exact values, or what a sample is.
+    n_samples : int or None
+        Samples per query, at most.
+    target_se : float or None
+        Largest standard error that is good enough.
+    max_time : float or None
+        Seconds.
+    random_state : int, numpy.random.Generator or None
+        Where the streams start; None asks the system.
+    """
+
+    method: str
+    n_samples: int | None = None
+    target_se: float | None = None
+    max_time: float | None = None
+    random_state: int | np.random.Generator | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the number of samples is known beforehand."""
+        return self.target_se is None and self.max_time is None
+
+    @property
+    def first(self) -> int:
+        """Samples per query in the first pass, which is always finished."""
+        if self.fixed:
+            assert self.n_samples is not None
+            return self.n_samples
+        return self._within(_BATCH, 0)
+
+    def next(self, drawn: int, error: float, pace: float, overhead: float, elapsed: float) -> int:
+        """Samples per query in the next pass; 0 to stop.
+
+        Parameters
+        ----------
+        drawn : int
+            Samples per query so far.
+        error : float
+            Largest standard error so far.
+        pace, overhead : float
+            Seconds that a sample of every query took in the last pass, and seconds that did not go into sampling.
+        elapsed : float
+            Seconds so far.
+        """
+        if self.fixed or drawn == self.n_samples:
+            return 0
+        size = _GROWTH * drawn
+        if self.target_se is not None:
+            if error <= self.target_se:
+                return 0
+            size = min(size, drawn * (_MARGIN * (error / self.target_se) ** 2 - 1.0))
+        if self.max_time is not None:
+            affordable = (_HASTE * (self.max_time - elapsed) - overhead) / max(pace, 1e-12)
+            if affordable < 2.0:
+                return 0
+            size = min(size, affordable)
+        return self._within(max(2, math.ceil(size)), drawn)
+
+    def _within(self, size: int, drawn: int) -> int:
+        """Keep to n_samples, and never leave a single sample over: it could not tell its own error."""
+        if self.n_samples is None:
+            return size
+        left = self.n_samples - drawn
+        return left if left - size < 2 else size
+
+
+def batch_sizes(n_samples: int) -> IndexArray:
+    """Cut samples into batches of nearly equal size, none of one."""
+    n_batches = -(-n_samples // _BATCH)
+    return np.array([n_samples * (b + 1) // n_batches - n_samples * b // n_batches for b in range(n_batches)])
+
+
+def as_plan(
+    method: object,
+    n_samples: object = None,
+    target_se: object = None,
+    max_time: object = None,
+    random_state: object = None,
+) -> Plan:
+    """Return the plan that is meant; 1000 samples per query if nothing limits the sampling.
+
+    Examples
+    --------
+    >>> as_plan("coalitions", random_state=0)
+    Plan(method='coalitions', n_samples=1000, target_se=None, max_time=None, random_state=0)
+    """
+    if not isinstance(method, str) or method not in METHODS:
+        near = difflib.get_close_matches(method, METHODS, n=1) if isinstance(method, str) else []
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        known = ", ".join(map(repr, METHODS))
+        raise ValueError(f"method must be one of {known}; got {method!r}. {hint}pivotal.value knows more names.")
+    limits = {"n_samples": n_samples, "target_se": target_se, "max_time": max_time}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    if method == "exact" and given:
+        name, limit = next(iter(given.items()))
+        raise ValueError(
+            f'{name} is for sampling; got {name}={limit!r} with method="exact", which draws no samples. '
+            'Leave it out, or use method="coalitions".'
+        )
+    samples = None if n_samples is None else _check_count(n_samples)
+    if method != "exact" and not given:
+        samples = DEFAULT_SAMPLES
+    error = None if target_se is None else _check_positive("target_se", target_se)
+    seconds = None if max_time is None else _check_positive("max_time", max_time)
+    return Plan(method, samples, error, seconds, check_random_state(random_state))
+
+
+def _check_count(n_samples: object) -> int:
+    if isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool) and int(n_samples) >= 2:
+        return int(n_samples)
+    raise ValueError(
+        f"n_samples must be an integer of at least 2, as one sample cannot show its error; got {n_samples!r}."
+    )
+
+
+def _check_positive(name: str, limit: object) -> float:
+    if isinstance(limit, numbers.Real) and not isinstance(limit, bool) and 0.0 < float(limit) < math.inf:
+        return float(limit)
+    raise ValueError(f"{name} must be a finite number above 0; got {limit!r}. Leave it out for no such limit.")
+
+
+def seed_words(random_state: int | np.random.Generator | None) -> IndexArray:
+    """Return four 32-bit words from a seed of any size, from a generator (which moves on), or from the system."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(0, 2**32, size=4, dtype=np.int64)
+    return np.random.SeedSequence(random_state).generate_state(4).astype(np.int64)

@@ -1,0 +1,376 @@
+"""From lists of neighbours to values: where games meet semivalues.
+
+A solver is made for one game, one semivalue and lists of one length. With one vote each it holds the chances that the
+closed forms need; with integer votes, the rule that integrates the tables over p. It hands out scratch memory, one
+piece per thread, and calls the kernel. Kernels are imported where they are used: none compiles, or even loads, that is
+not needed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, RetrievalGame, Soft, Threshold
+from pivotal.core.quadrature import quadrature
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.threads import breathe
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.ranking import coefficients
+
+__all__ = ["Block", "Solver", "check_votes_allowed", "make_solver"]
+
+_MOST_BYTES = 2**32  # tables of one thread
+_RANKS_AT_ONCE = 200_000  # a few milliseconds of closed forms; a rank of the tables counts for 32
+
+
+class Block(NamedTuple):
+    """Some queries with the first n of their neighbours, nearest first."""
+
+    labels: AnyArray
+    """int32 class codes, or float64 responses; shape (n_queries, n)."""
+
+    votes: CodeArray | None
+    """Integer votes of the same shape; None: one each."""
+
+    targets: AnyArray
+    """True label of each query, as class code or response; shape (n_queries,)."""
+
+    def part(self, queries: slice | IndexArray, depth: int | None = None) -> Block:
+        """Some of the queries, with the first `depth` of their neighbours."""
+        return Block(
+            np.ascontiguousarray(self.labels[queries, :depth]),
+            None if self.votes is None else np.ascontiguousarray(self.votes[queries, :depth]),
+            self.targets[queries],
+        )
+
+
+class Solver(ABC):
+    """Computes the values of the neighbours of each query.
+
+    Attributes
+    ----------
+    error : float
+        Bound on the error of integrating over p, in units of the range of the utility.
+    queries_at_once : int
+        How many queries make a task of some milliseconds.
+    """
+
+    error = 0.0
+    queries_at_once = 1
+
+    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        self.game, self.semivalue, self.k, self.n, self.n_classes = game, semivalue, k, n, n_classes
+
+    @abstractmethod
+    def scratch(self) -> tuple[Any, ...]:
+        """Memory for one thread."""
+
+    @abstractmethod
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        """Fill `out`, of shape (n_queries, n), with the value of each neighbour."""
+
+
+class _OneVoteEach(Solver):
+    """Closed forms: all they need of the semivalue are the chances `push` and `sizes`."""
+
+    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.push = semivalue.push(k, n)
+        self.sizes = semivalue.sizes(k, n)
+        self.queries_at_once = max(1, _RANKS_AT_ONCE // n)
+
+    def scratch(self) -> tuple[Any, ...]:
+        return ()
+
+
+class _HardSolver(_OneVoteEach):
+    game: Hard
+
+    def __init__(self, game: Hard, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.absent = not game.sees_only_top_k(n_classes)
+        if self.absent:  # a game of two classes may have any number of players
+            others = np.maximum(np.arange(n + 1) - 1, 0)
+            self.sizes = np.stack([semivalue.joined(others, s) for s in range(k)], axis=1)
+        else:
+            self.sizes = self.sizes[np.newaxis]
+
+    def scratch(self) -> tuple[Any, ...]:
+        from pivotal.kernels.many_classes import MOST_DRAWS, make_span
+
+        return (
+            np.full(self.n_classes, -1, dtype=np.int32),
+            np.empty(self.n, dtype=np.int32),
+            np.empty(self.n_classes + 1, dtype=np.int64),
+            np.empty((5, self.n_classes + 1)),
+            make_span(min(self.n_classes, self.n + 1), min(self.k, MOST_DRAWS + 1)),
+            np.empty(self.n),
+        )
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.hard import hard_values
+
+        # A lead above the threshold wins: ties win when a lead of 0 is above it.
+        threshold = -1 if self.game.tie == "win" else 0
+        scale = _weight_of_a_class(self.game, self.n_classes)
+        slot_of_class, votes, counts, sums, span, values = scratch
+        hard_values(
+            block.labels,
+            block.targets,
+            self.n_classes,
+            self.k,
+            threshold,
+            self.absent,
+            scale,
+            self.push,
+            self.sizes,
+            slot_of_class,
+            votes,
+            counts,
+            sums,
+            span,
+            values,
+            out,
+        )
+
+
+class _PluralitySolver(_OneVoteEach):
+    def scratch(self) -> tuple[Any, ...]:
+        width = min(self.n_classes, self.n) + 2
+        return (
+            np.full(self.n_classes, -1, dtype=np.int32),
+            np.empty(self.n, dtype=np.int32),
+            np.empty(width, dtype=np.int64),
+            np.empty((5, width + 1, self.k)),
+            np.empty((4, width)),
+        )
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.plurality import plurality_values
+
+        slot_of_class, slots, counts, polynomials, sums = scratch
+        chances = self.push, self.sizes
+        plurality_values(
+            block.labels, block.targets, self.k, *chances, slot_of_class, slots, counts, polynomials, sums, out
+        )
+
+
+class _SoftSolver(_OneVoteEach):
+    game: Soft
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.averages import soft_values
+
+        empty = self.game.nobody(block.targets, self.n_classes)
+        soft_values(_right(block), empty, self.k, self.game.divide_by == "size", self.push, self.sizes, out)
+
+
+class _RegressionSolver(_OneVoteEach):
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.averages import regression_values
+
+        empty = self.game.nobody(block.targets, self.n_classes)
+        regression_values(_residuals(block), empty, self.k, self.push, self.sizes, out)
+
+
+class _RetrievalSolver(Solver):
+    """Closed forms of the games of retrieval: labels are grades, targets the grades of all judged documents."""
+
+    game: RetrievalGame
+
+    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.queries_at_once = max(1, _RANKS_AT_ONCE // max(n, 1))
+
+    def scratch(self) -> tuple[AnyArray, ...]:
+        return ()
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        from pivotal.kernels.ranking_values import add_suffix_sums
+
+        game, k = self.game, self.k
+        found = coefficients(game, self.semivalue, k, game.gains(block.labels), game.scale(block.targets, k))
+        out[...] = 0.0
+        add_suffix_sums(*found, out)
+
+
+class _MixtureSolver(Solver):
+    """Values are linear in the game: those of the parts are added up."""
+
+    def __init__(self, game: Game, solvers: list[tuple[float, Solver]]) -> None:
+        first = solvers[0][1]
+        super().__init__(game, first.semivalue, first.k, first.n, first.n_classes)
+        self._solvers = solvers
+        self.error = max(solver.error for _, solver in solvers)
+        self.queries_at_once = min(solver.queries_at_once for _, solver in solvers)
+
+    def scratch(self) -> tuple[Any, ...]:
+        return tuple(solver.scratch() for _, solver in self._solvers)
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        total, part = np.zeros(out.shape), np.empty(out.shape)
+        for (weight, solver), own in zip(self._solvers, scratch, strict=True):
+            solver.solve(block, own, part)
+            total += weight * part
+        out[...] = total
+
+
+class _Weighted(Solver):
+    """Tables over the sums of integer votes, for one p at a time."""
+
+    def __init__(
+        self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int, largest_vote: int, tol: float
+    ) -> None:
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.largest_vote = largest_vote
+        self.rule = quadrature(semivalue, k, n, tol)
+        self.error = self.rule.error
+        self.queries_at_once = max(1, _RANKS_AT_ONCE // (32 * int(self.rule.ranks.sum())))
+        self._reals, self._integers = self._scratch_sizes(int(self.rule.ranks.max()))
+        if 8 * self._reals > _MOST_BYTES:
+            raise ValueError(
+                f"k={k} and votes up to {largest_vote} need tables of {8 * self._reals / 2**30:.0f} GiB per thread, "
+                f"more than the {_MOST_BYTES // 2**30} GiB allowed. Use fewer bits or a smaller k."
+            )
+
+    def scratch(self) -> tuple[Any, ...]:
+        return np.empty(self._reals), np.empty(self._integers, dtype=np.int64)
+
+    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        out[...] = 0.0
+        for p, weight, ranks in zip(self.rule.nodes, self.rule.weights, self.rule.ranks, strict=True):
+            breathe()
+            self._add(block, float(p), float(weight), int(ranks), scratch, out)
+
+    @abstractmethod
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        """Numbers of reals and of integers that one thread needs."""
+
+    @abstractmethod
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        """Add weight times the values at p, among the first `ranks` neighbours, to `out`."""
+
+
+class _WeightedHardSolver(_Weighted):
+    game: Hard
+
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        from pivotal.kernels.weighted import hard_scratch
+
+        return hard_scratch(self.k, self.largest_vote, ranks, self.n_classes)
+
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        from pivotal.kernels.weighted import hard_weighted
+
+        labels, votes, targets = block
+        assert votes is not None
+        reals, integers = scratch
+        weight *= _weight_of_a_class(self.game, self.n_classes)
+        ties_win, absent = self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes)
+        hard_weighted(
+            labels, votes, targets, self.n_classes, self.k, p, weight, ranks, ties_win, absent, reals, integers, out
+        )
+
+
+class _WeightedAverageSolver(_Weighted):
+    """Soft label and regression."""
+
+    def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
+        from pivotal.kernels.moments import regression_scratch, soft_scratch
+
+        sizes = regression_scratch if self.game.task == "regression" else soft_scratch
+        return sizes(self.k, self.largest_vote, ranks)
+
+    def _add(
+        self, block: Block, p: float, weight: float, ranks: int, scratch: tuple[Any, ...], out: FloatArray
+    ) -> None:
+        from pivotal.kernels.moments import regression_weighted, soft_weighted
+
+        assert block.votes is not None
+        reals, integers = scratch
+        add = regression_weighted if self.game.task == "regression" else soft_weighted
+        terms = _residuals(block) if self.game.task == "regression" else _right(block)
+        empty = self.game.nobody(block.targets, self.n_classes)
+        add(terms, block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
+
+
+def make_solver(
+    game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int, largest_vote: int | None = None, tol: float = 0.0
+) -> Solver:
+    """Return the solver for lists of n neighbours.
+
+    Parameters
+    ----------
+    game, semivalue : Game, Semivalue
+        What a coalition earns, and how coalitions are drawn.
+    k, n, n_classes : int
+        Number of neighbours that vote, points in the game, classes.
+    largest_vote : int, optional
+        Largest integer vote; None means one vote each.
+    tol : float, default=0.0
+        Error of the integral over p that is good enough.
+    """
+    if isinstance(game, Mixture):
+        how: tuple[Any, ...] = (semivalue, k, n, n_classes, largest_vote, tol)
+        return _MixtureSolver(game, [(weight, make_solver(part, *how)) for weight, part in game.parts()])
+    if isinstance(game, RetrievalGame):
+        return _RetrievalSolver(game, semivalue, k, n, n_classes)
+    if largest_vote is None:
+        closed_forms: dict[type[Game], Callable[..., Solver]] = {
+            Hard: _HardSolver,
+            Plurality: _PluralitySolver,
+            Soft: _SoftSolver,
+            Regression: _RegressionSolver,
+        }
+        return closed_forms[type(game)](game, semivalue, k, n, n_classes)
+    check_votes_allowed(game)
+    tables: dict[type[Game], Callable[..., Solver]] = {
+        Hard: _WeightedHardSolver,
+        Soft: _WeightedAverageSolver,
+        Regression: _WeightedAverageSolver,
+    }
+    return tables[type(game)](game, semivalue, k, n, n_classes, largest_vote, tol)
+
+
+def check_votes_allowed(game: Game) -> None:
+    """Raise unless the game can be solved with votes that differ."""
+    if isinstance(game, Mixture):
+        for _, part in game.parts():
+            check_votes_allowed(part)
+    if isinstance(game, Threshold):
+        raise ValueError(
+            f"{game} takes one vote each from everyone within the radius; got weighted votes. "
+            'Use weights="uniform", or utility="soft", whose k nearest may be weighted.'
+        )
+    if isinstance(game, Plurality):
+        raise ValueError(
+            'utility="plurality" takes one vote each; got weighted votes. '
+            'Use weights="uniform", or utility="hard", whose multi-class game has weighted votes.'
+        )
+    if isinstance(game, Soft) and game.divide_by == "k":
+        raise ValueError(
+            'utility="soft-k" takes one vote each, as it divides by k; got weighted votes. '
+            'Use weights="uniform", or utility="soft", which divides by the sum of the votes.'
+        )
+
+
+def _weight_of_a_class(game: Hard, n_classes: int) -> float:
+    return 1.0 if game.scale == "sum" else 1.0 / max(1, n_classes - 1)
+
+
+def _right(block: Block) -> AnyArray:
+    right: AnyArray = block.labels == block.targets[:, np.newaxis]
+    return right
+
+
+def _residuals(block: Block) -> FloatArray:
+    residuals: FloatArray = block.labels - block.targets[:, np.newaxis]
+    return residuals

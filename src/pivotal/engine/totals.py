@@ -1,0 +1,129 @@
+"""What engines count besides the values: what everyone and nobody earns, what truncation costs, what queries weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.games import Game
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.engine.solvers import Block
+from pivotal.results.values import Values
+
+__all__ = ["Tally", "run_on"]
+
+# Allowance for rounding in any value, in units of the range of the utility; tests hold every kernel to it.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What has been counted so far besides the values: weighted sums over queries, and largest values over them.
+
+    Parameters
+    ----------
+    n_queries : int
+        Queries so far.
+    full, empty, truncation : float
+        Sums over the queries of what everyone earns, of what nobody earns, and of the bound on what truncation costs.
+    spread : float
+        Largest range of the utility.
+    weight, heaviest : float
+        Sum of the weights of the queries, and the largest of them; every query weighs 1 unless something else is said.
+    """
+
+    n_queries: int = 0
+    full: float = 0.0
+    empty: float = 0.0
+    truncation: float = 0.0
+    spread: float = 0.0
+    weight: float = 0.0
+    heaviest: float = 0.0
+
+    @property
+    def divisor(self) -> float:
+        """What turns sums over the queries into means: their weight, or 1 while none of them weighs anything."""
+        return self.weight or 1.0
+
+    def plus(
+        self,
+        block: Block,
+        dropped: FloatArray,
+        labels: AnyArray,
+        game: Game,
+        n_classes: int,
+        k: int,
+        weights: FloatArray | None = None,
+    ) -> Tally:
+        """Return the tally with the queries of a block counted as well."""
+        everyone = game.everyone(block.labels, block.votes, block.targets, n_classes, k)
+        nobody = game.nobody(block.targets, n_classes)
+        return self.counting(everyone, nobody, dropped, game.spread(n_classes, labels, block.targets), weights)
+
+    def counting(
+        self,
+        everyone: FloatArray,
+        nobody: FloatArray,
+        dropped: FloatArray,
+        spread: float,
+        weights: FloatArray | None = None,
+    ) -> Tally:
+        """Return the tally with queries counted of which it is known what everyone and nobody earn."""
+        if weights is None:
+            weights = np.ones(len(everyone))  # multiplying by 1 changes no bit
+        return Tally(
+            self.n_queries + len(everyone),
+            run_on(self.full, everyone * weights),
+            run_on(self.empty, nobody * weights),
+            run_on(self.truncation, dropped * weights),
+            max(self.spread, spread),
+            run_on(self.weight, weights),
+            max(self.heaviest, float(weights.max(initial=0.0))),
+        )
+
+    def result(
+        self,
+        values: FloatArray,
+        settings: Mapping[str, Any],
+        *,
+        error: float = 0.0,
+        rounding: float = 0.0,
+        **more: Any,
+    ) -> Values:
+        """Return values with their error bound.
+
+        Parameters
+        ----------
+        values : float64 array of shape (n_train,)
+            Mean over the queries.
+        settings : mapping
+            How they were computed.
+        error : float, default=0.0
+            What integration adds to what truncation costs, at most: proved; in units of the range of the utility.
+        rounding : float, default=0.0
+            What rounding may come to beyond what every kernel is allowed; in the same units.
+        **more
+            What else `Values` takes.
+        """
+        if (
+            self.weight != self.n_queries or self.heaviest != 1.0
+        ):  # queries had weights, which those who read should know
+            settings = {**settings, "query_weight": self.weight}
+        return Values(
+            values,
+            n_queries=self.n_queries,
+            full_utility=self.full / self.divisor,
+            empty_utility=self.empty / self.divisor,
+            proved_bound=self.spread * (self.truncation / self.divisor + error),
+            rounding_allowance=self.spread * (_ROUNDING + rounding),
+            settings=settings,
+            **more,
+        )
+
+
+def run_on(total: float, terms: FloatArray) -> float:
+    """Add terms one after the other, so that the sum does not depend on the blocks they come in."""
+    return float(np.cumsum(np.concatenate(([total], terms)))[-1])

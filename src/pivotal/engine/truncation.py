@@ -1,0 +1,165 @@
+"""Lists of neighbours: how long they must be, what it costs to leave out the points beyond them, and who votes how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Protocol
+
+import numpy as np
+
+from pivotal.core.games import Game
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.voting import as_votes
+from pivotal.core.weights import Weights
+from pivotal.engine.solvers import Block
+
+__all__ = ["Lists", "Voters"]
+
+
+class Voters:
+    """Finds the neighbours of queries, as many as an engine wants, and how loud they vote.
+
+    Parameters
+    ----------
+    engine : Engine or sampler
+        Says how long lists should be.
+    weights : Weights
+        How votes fall with distance.
+    k, bits, n_players : int
+        Number of neighbours that vote, bits of a vote, points in the game of one query.
+    """
+
+    def __init__(self, engine: Judge, weights: Weights, *, k: int, bits: int, n_players: int) -> None:
+        self._engine, self._weights, self._k, self._bits, self._n_players = engine, weights, k, bits, n_players
+        self._needed = min(n_players, weights.depth(k))
+        self._depth = engine.depth
+
+    def of(
+        self, search: Callable[[int], tuple[IndexArray, FloatArray]], targets: AnyArray, first: int = 0
+    ) -> tuple[IndexArray, CodeArray | None]:
+        """Return the neighbours of some queries and their votes, None if all are alike.
+
+        Parameters
+        ----------
+        search : callable
+            Gives indices and distances of so many neighbours of each query.
+        targets : int32 or float64 array of shape (n_queries,)
+            True label of each query.
+        first : int, default=0
+            Number of the first query, for messages.
+        """
+        indices, distances = search(max(self._depth, self._needed))
+        while not self._engine.suffices(indices[:, : self._depth], targets):
+            # For the queries after these as well.
+            self._depth = min(2 * self._depth, self._n_players)
+            indices, distances = search(max(self._depth, self._needed))
+        votes = as_votes(self._weights, distances, self._k, self._bits, first)
+        return indices[:, : self._depth], None if votes is None else votes[:, : self._depth]
+
+
+class Judge(Protocol):
+    """What knows how long lists should be."""
+
+    depth: int
+
+    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough."""
+
+
+class Lists:
+    """How long lists of neighbours must be, and what leaving out the points beyond them costs.
+
+    Parameters
+    ----------
+    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall, members
+        As in `pivotal.engine.exact.Engine`.
+
+    Attributes
+    ----------
+    depth : int
+        How long lists should be.
+    """
+
+    def __init__(
+        self,
+        labels: AnyArray,
+        game: Game,
+        semivalue: Semivalue,
+        *,
+        k: int,
+        n_classes: int,
+        n_players: int,
+        most: int,
+        tol: float,
+        votes_fall: bool = True,
+        members: IndexArray | None = None,
+    ) -> None:
+        self._labels, self._semivalue, self._tol = labels, semivalue, tol
+        self._k, self._n_classes, self._n_players = k, n_classes, n_players
+        self._factor = game.truncation_factor(n_classes, votes_fall=votes_fall)
+        self._top_k = game.sees_only_top_k(n_classes)
+        self._some_top_k = any(part.sees_only_top_k(n_classes) for _, part in game.parts())
+        depth = max(min(k, n_players), semivalue.depth(k, tol, n_players, self._factor))
+        self.depth = min(most, depth if self._top_k else 4 * depth)
+        self._members = self._count(labels) if members is None else members
+        self._reach: dict[int, FloatArray] = {}
+
+    def with_labels(self, labels: AnyArray) -> Lists:
+        """Return the same for points with other labels."""
+        other = copy(self)
+        other._labels, other._members = labels, self._count(labels)
+        return other
+
+    def suffice(self, indices: IndexArray, targets: AnyArray) -> bool:
+        """Return whether these lists are long enough for the tolerance, or as long as can be."""
+        if self._top_k or indices.shape[1] == self._n_players:
+            return True
+        return bool((self.dropped(Block(self._labels[indices], None, targets)) <= self._tol).all())
+
+    def by_depth(self, block: Block) -> Iterator[tuple[int, slice | IndexArray]]:
+        """Say how many neighbours each query needs: a matter of the query alone, so blocks make no difference."""
+        width = block.labels.shape[1]
+        if self._top_k:
+            yield width, slice(None)
+            return
+        queries, depth = np.arange(len(block.targets)), min(self.depth, width)
+        while depth < width:
+            done = self.dropped(block.part(queries, depth)) <= self._tol
+            if done.any():
+                yield depth, queries[done]
+            queries, depth = queries[~done], min(2 * depth, width)
+        if queries.size:
+            yield width, queries
+
+    def dropped(self, block: Block) -> FloatArray:
+        """Bound, for each query, on what the points beyond its list could have changed."""
+        n_queries, depth = block.labels.shape
+        if depth == self._n_players:
+            return np.zeros(n_queries)
+        reach = self._reach_up_to(depth)
+        if self._top_k:
+            return np.full(n_queries, self._factor * reach[depth - 1])
+        # Each two-class game sees only its own two classes of the list.
+        n_classes, queries = self._n_classes, np.arange(n_queries)
+        cells = block.labels + n_classes * queries[:, np.newaxis]
+        listed = np.bincount(cells.ravel(), minlength=n_classes * n_queries).reshape(-1, n_classes)
+        seen = listed + listed[queries, block.targets][:, np.newaxis]
+        all_there = self._members + self._members[block.targets][:, np.newaxis]
+        lost = np.where(seen == all_there, 0.0, reach[np.clip(seen - 1, 0, depth)])
+        lost[queries, block.targets] = 0.0
+        mean: FloatArray = lost.sum(axis=1) / (n_classes - 1)
+        if self._some_top_k:  # a part of a mixture may see third classes that the others do not
+            mean = np.maximum(mean, reach[depth - 1])
+        return self._factor * mean
+
+    def _reach_up_to(self, depth: int) -> FloatArray:
+        """Chances that ranks are reached, up to the first beyond lists of so many; few depths occur, in every block."""
+        if depth not in self._reach:
+            self._reach[depth] = self._semivalue.reach(self._k, depth + 1)
+        return self._reach[depth]
+
+    def _count(self, labels: AnyArray) -> IndexArray:
+        """Points of each class, where that matters."""
+        return np.bincount([] if self._top_k else labels, minlength=self._n_classes)

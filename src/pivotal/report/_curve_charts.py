@@ -1,0 +1,116 @@
+"""What the order of the values is good for: scores while points leave, and while they join, against random orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pivotal.analysis import removal_curve, selection_curve
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.report._words import count
+from pivotal.results.values import Values
+
+__all__ = ["draw_curves"]
+
+_STEPS: Final = 45
+_SHUFFLES: Final = 5
+_REMOVED: Final = 0.9  # of the points; the last few say nothing
+
+
+def draw_curves(
+    values: Values,
+    X: Any,
+    y: AnyArray,
+    X_test: Any,
+    y_test: AnyArray,
+    *,
+    k: int,
+    metric: str,
+    metric_params: Mapping[str, Any] | None = None,
+    scoring: str,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the charts of removal and selection.
+
+    Parameters
+    ----------
+    values : Values
+    X, y : training points and their labels
+    X_test, y_test : points to score the model on, and their labels
+    k, metric, metric_params : as in the model that is scored, nearest neighbours with one vote each
+    scoring : str
+        ``"accuracy"`` or ``"r2"``.
+    seed : int
+        Of the random orders.
+
+    Returns
+    -------
+    curves : dict
+        `note` and `charts`: lines of counts and scores, and the band that the random orders fill.
+    """
+    n_train = len(values)
+    shuffles = [np.random.default_rng([seed, run]).permutation(n_train) for run in range(_SHUFFLES)]
+    model: dict[str, Any] = {"k": k, "metric": metric, "metric_params": metric_params, "scoring": scoring}
+    data = (X, y, X_test, y_test)
+
+    leaving = _steps(0, int(_REMOVED * n_train))
+    removal = {
+        order: removal_curve(values, *data, order=order, steps=leaving, **model) for order in ("lowest", "highest")
+    }
+    gone = [removal_curve(values, *data, order=order, steps=leaving, **model) for order in shuffles]
+
+    joining = _steps(min(n_train, max(k, n_train // 50)), n_train)
+    selection = selection_curve(values, *data, steps=joining, **model)
+    come = [selection_curve(values, *data, order=order, steps=joining, **model) for order in shuffles]
+
+    name = {"accuracy": "Accuracy", "r2": "R²"}.get(scoring, scoring)
+    return {
+        "note": f"{name} of a nearest-neighbour model (k = {k}, one vote each) on {count(len(y_test), 'test point')}. "
+        f"Grey is the mean of {_SHUFFLES} random orders; the band goes from the lowest to the highest of them. "
+        "The curves flatter if the values were computed from the same test points.",
+        "charts": [
+            {
+                "title": "Points removed",
+                "axis": "points removed",
+                "score": name,
+                "lines": [
+                    _line("least valuable first", "down", removal["lowest"]),
+                    _line("most valuable first", "up", removal["highest"]),
+                    _mean("random", gone),
+                ],
+                "band": _band(gone),
+            },
+            {
+                "title": "Points selected",
+                "axis": "points selected",
+                "score": name,
+                "lines": [_line("most valuable first", "up", selection), _mean("random", come)],
+                "band": _band(come),
+            },
+        ],
+    }
+
+
+def _steps(first: int, last: int) -> IndexArray:
+    return np.unique(np.rint(np.linspace(first, last, _STEPS)).astype(np.int64))
+
+
+def _line(name: str, colour: str, curve: Any) -> dict[str, Any]:
+    return {"name": name, "colour": colour, "counts": curve.counts.tolist(), "scores": curve.scores.tolist()}
+
+
+def _mean(name: str, curves: list[Any]) -> dict[str, Any]:
+    scores = _together(curves).mean(axis=0)
+    return {"name": name, "colour": "quiet", "counts": curves[0].counts.tolist(), "scores": scores.tolist()}
+
+
+def _band(curves: list[Any]) -> dict[str, Any]:
+    scores = _together(curves)
+    low, high = scores.min(axis=0), scores.max(axis=0)
+    return {"counts": curves[0].counts.tolist(), "low": low.tolist(), "high": high.tolist()}
+
+
+def _together(curves: list[Any]) -> FloatArray:
+    return np.array([curve.scores for curve in curves])

@@ -1,0 +1,379 @@
+"""From a result and the data behind it to one page."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pivotal.core.atomic import check_file, write_text
+from pivotal.core.pictures import in_words
+from pivotal.core.random import as_generator
+from pivotal.core.types import IndexArray
+from pivotal.core.validation import check_count, is_lazy
+from pivotal.core.version import __version__
+from pivotal.report._advice import Advice, as_advice
+from pivotal.report._facts import describe, guarantees
+from pivotal.report._groups import by_group, by_response, histogram
+from pivotal.report._html_page import assemble
+from pivotal.report._report_inputs import Inputs, read_inputs
+from pivotal.report._shown import choose_shown, columns_of, number_neighbours, tell_choice
+from pivotal.report._suspects import Suspects, find_neighbours, find_suspects, read_suspects
+from pivotal.report._words import count, grouped, number
+from pivotal.report.encode import as_json, as_text, pack
+from pivotal.report.point_map import project
+from pivotal.results.values import Values
+
+__all__ = ["write_report"]
+
+_BYTES: Final = 2_900_000  # of a report on up to 10 000 points
+_TEXT: Final = 600  # characters shown of a text
+_FEW: Final = 10  # points that make no curve
+_NO_POINTS: Final = np.empty(0, dtype=np.int64)
+
+
+def write_report(
+    values: Values,
+    path: str | os.PathLike[str],
+    *,
+    X: Any = None,
+    y: Any = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    owners: npt.ArrayLike | None = None,
+    text: npt.ArrayLike | None = None,
+    images: Any = None,
+    image_root: str | os.PathLike[str] | None = None,
+    coordinates: npt.ArrayLike | None = None,
+    suspects: Any = None,
+    k: int | None = None,
+    title: str | None = None,
+    max_points: int = 10_000,
+    random_state: int | np.random.Generator | None = 0,
+    advice: Literal["python", "command line"] = "python",
+) -> Path | str:
+    """Write one HTML file that shows a result: it opens in any browser, without a network.
+
+    Every part that lacks its input is left out, and the page says what would make it appear.
+
+    Parameters
+    ----------
+    values : Values
+    path : path-like
+        File to write, or URL such as s3://bucket/report.html; an existing file is replaced only once the new one is
+        complete.
+    X, y : array-like of shape (n_train, n_features) and (n_train,), optional
+        Training points and their labels, as they were valued. With them come the map, the nearest neighbours and the
+        suspected label errors.
+    X_test, y_test : as X and y, optional
+        Points to draw the removal and selection curves on.
+    owners : array-like of shape (n_train,), optional
+        Owner of each training point.
+    text : sequence of n_train str, optional
+        What each point says, to be shown beside it.
+    images : array of shape (n_train, height, width[, channels]) or n_train paths, optional
+        Shown as thumbnails; needs Pillow. Files are read if they are PNG, JPEG, GIF, WEBP, BMP or TIFF; what cannot be
+        read, is missing or is too large leaves a blank, and the page and a warning say how many.
+    image_root : path-like, optional
+        Folder that paths of images are relative to, and outside of which none is read: for paths from a table that
+        others wrote. Any path is read by default.
+    coordinates : array-like of shape (n_train, 2), optional
+        Places on the map; the two main axes of X by default.
+    suspects : LabelErrors or False, optional
+        From `pivotal.find_label_errors`; looked for when None, at its defaults, and left out when False.
+    k : int, optional
+        Neighbours of the model behind the curves; that of the values by default.
+    title : str, optional
+        Heading of the page.
+    max_points : int, default=10_000
+        Most points to show one by one. Of more, the page shows the suspects, both ends of the ranking and a random
+        sample, and says so; sums, means and counts are those of all points.
+    random_state : int, Generator or None, default=0
+        For the sample and the random orders. The same input gives the same file.
+    advice : {"python", "command line"}, default="python"
+        Whether the page names arguments of this function or options of `pivotal value` where it says how to get more.
+
+    Returns
+    -------
+    path : Path, or str for a URL
+        The file written.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; nothing is left behind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pivotal import Values
+    >>> values = Values([0.25, -0.5, 0.75], n_queries=4, full_utility=0.9, empty_utility=0.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(values, Path(folder) / "report.html", y=["cat", "dog", "cat"])
+    ...     page.name, page.stat().st_size < 1_000_000
+    ('report.html', True)
+    """
+    if not isinstance(values, Values):
+        lazy = " Compute them first, with .compute()." if is_lazy(values) else ""
+        raise TypeError(f"values must be a pivotal.Values; got {type(values).__name__}.{lazy}")
+    target = check_file(path, "report.html")
+    most = check_count(max_points, "max_points")
+    words = as_advice(advice)
+    rng = as_generator(random_state)
+    inputs = read_inputs(
+        values,
+        X=X,
+        y=y,
+        X_test=X_test,
+        y_test=y_test,
+        owners=owners,
+        text=text,
+        images=images,
+        image_root=image_root,
+        coordinates=coordinates,
+        k=k,
+    )
+    heading = as_text("What each training point is worth" if title is None else title)
+    payload = _payload(inputs, heading, suspects, most, rng, words)
+    write_text(target, assemble(heading, payload), path)
+    if payload["not_shown"]:
+        warnings.warn(payload["not_shown"], stacklevel=2)
+    return Path(path) if isinstance(target, Path) else os.fspath(path)
+
+
+def _payload(
+    inputs: Inputs, title: str, given: Any, most: int, rng: np.random.Generator, advice: Advice
+) -> dict[str, Any]:
+    """Gather all that the page shows."""
+    values = inputs.values
+    left_out: list[dict[str, str]] = []
+
+    def leave_out(part: str, needs: str) -> None:
+        left_out.append({"part": part, "needs": needs})
+
+    seed = int(rng.integers(2**31))
+    suspects, why_none = _suspects(inputs, given, advice)
+    if suspects is None:
+        leave_out("Suspected label errors", why_none)
+    elif len(values) > most:  # half of the places, at most
+        suspects = suspects.first(max(1, most // (2 + 2 * suspects.nearest.shape[1])))
+    curves, why_no_curves = _curves(inputs, seed, advice)
+    shown, columns = _points(inputs, suspects, most, rng, advice)
+    payload: dict[str, Any] = {
+        "title": title,
+        "version": __version__,
+        "sentence": describe(values),
+        "n_train": len(values),
+        "stats": _stats(values),
+        "guarantees": guarantees(values),
+        "settings": [
+            [name, as_text(_plain(content), 400)]
+            for name, content in values.settings.items()
+            if content is not None and content is not False
+        ],
+        "histogram": _histogram(values),
+        "points": columns,
+        "map": _map(inputs, shown, seed),
+        "suspects": None if suspects is None else _tell_suspects(suspects, shown),
+        "curves": curves,
+        "groups": _groups(inputs),
+        "left_out": left_out,
+        "not_shown": "",
+    }
+    if inputs.X is not None and inputs.metric is None and suspects is None:
+        leave_out("Neighbours of the points", f"{inputs.why_no_metric}.")
+    if payload["map"] is None:
+        leave_out("A map of the points", advice.map)
+    if curves is None:
+        leave_out("Removal and selection curves", why_no_curves)
+    if inputs.y is None:
+        leave_out("Values by class", advice.classes)
+    if inputs.owners is None:
+        leave_out("Values by owner", advice.owners)
+    if inputs.text is None and inputs.images is None:
+        leave_out("What the points look like", advice.looks)
+    _add_words_and_images(inputs, payload, shown, suspects)
+    return payload
+
+
+def _points(
+    inputs: Inputs, suspects: Suspects | None, most: int, rng: np.random.Generator, advice: Advice
+) -> tuple[IndexArray, dict[str, Any]]:
+    """Choose the points shown and pack what is known of them, with their neighbours."""
+    values = inputs.values
+    first = _NO_POINTS if suspects is None else suspects.with_neighbours()
+    shown = choose_shown(values, first, most, rng)
+    columns = columns_of(values, shown, inputs.labels, inputs.responses, inputs.owners)
+    columns["note"] = tell_choice(len(shown), len(values), advice.more_points)
+    if suspects is not None:
+        whose = shown if len(shown) == len(values) else suspects.points
+        columns |= number_neighbours(shown, whose, suspects.nearest[whose])
+    elif inputs.metric is not None and 1 < len(values) == len(shown):
+        near = find_neighbours(inputs.X, inputs.metric, inputs.metric_params)
+        columns |= number_neighbours(shown, shown, near)
+    return shown, columns
+
+
+def _stats(values: Values) -> list[list[str]]:
+    stats = [["training points", grouped(len(values))], ["queries", grouped(values.n_queries)]]
+    if values.full_utility is not None and values.empty_utility is not None:
+        stats.append(["utility of the full set", number(values.full_utility)])
+        stats.append(["utility of the empty set", number(values.empty_utility)])
+    return [*stats, ["points with negative value", f"{number(100 * (values.values < 0).mean(), 3)} %"]]
+
+
+def _histogram(values: Values) -> dict[str, Any]:
+    worth = values.values
+    above, below, nothing = (number(100 * part.mean(), 3) for part in (worth > 0, worth < 0, worth == 0))
+    note = f"{above} % of the points have a positive value, {below} % a negative one"
+    note += ". " if nothing == "0" else f", and {nothing} % are exactly 0. "
+    note += f"The median is {number(float(np.median(worth)), 3)}, the mean {number(float(worth.mean()), 3)}."
+    return {**histogram(worth), "note": note}
+
+
+def _map(inputs: Inputs, shown: IndexArray, seed: int) -> dict[str, Any] | None:
+    if inputs.coordinates is not None:
+        places, axes, note = inputs.coordinates[shown], ["", ""], "Coordinates as given."
+    elif inputs.X is None or inputs.metric == "precomputed":
+        return None
+    else:
+        places, axes, note = project(inputs.X, inputs.values.values, shown, seed)
+    note += " Blue is a positive value, orange a negative one. Drag to move; Ctrl and wheel, or the buttons, zoom."
+    return {"places": pack(places, "f8"), "axes": axes, "note": note}
+
+
+def _suspects(inputs: Inputs, given: Any, advice: Advice) -> tuple[Suspects | None, str]:
+    """Return the suspects, or the reason why there are none."""
+    if given is False:
+        return None, "they were switched off with suspects=False."
+    if given is not None:
+        return read_suspects(given, len(inputs.values)), ""
+    if inputs.responses is not None:
+        return None, "they are looked for among classes, and these labels are numbers."
+    if inputs.X is None or inputs.labels is None:
+        return None, advice.suspects
+    if len(pd.unique(inputs.labels)) < 2:
+        return None, "there is only one class."
+    if inputs.metric is None:
+        return None, f"{inputs.why_no_metric}; pass suspects= from pivotal.find_label_errors."
+    how = inputs.metric, inputs.metric_params
+    return find_suspects(inputs.X, inputs.labels, inputs.values.ids, *how), ""
+
+
+def _tell_suspects(suspects: Suspects, shown: IndexArray) -> dict[str, Any]:
+    rows = [
+        {"at": int(place), "suggested": suggested, "why": why}
+        for place, suggested, why in zip(
+            np.searchsorted(shown, suspects.points), suspects.suggested, suspects.why, strict=True
+        )
+    ]
+    note = f"{count(suspects.probable, 'label is', 'labels are')} probably wrong by the votes of their neighbours. "
+    if len(rows) < suspects.total or suspects.total != suspects.probable:
+        note += f"The {count(len(rows), 'most suspicious label is', 'most suspicious labels are')} listed."
+    else:
+        note += "The most suspicious come first."
+    if not rows:
+        note = "No label looks wrong."
+    if rows:
+        note += " They are found by votes, not by the value beside them. Open a row to see its neighbours."
+    return {"rows": rows, "note": note}
+
+
+def _curves(inputs: Inputs, seed: int, advice: Advice) -> tuple[dict[str, Any] | None, str]:
+    """Return the curves, or the reason why there are none."""
+    if inputs.X is None or inputs.y is None or inputs.X_test is None or inputs.y_test is None:
+        return None, advice.curves
+    if inputs.metric is None:
+        return None, f"{inputs.why_no_metric}."
+    if inputs.metric == "precomputed":
+        return None, "they need features, and X holds distances."
+    if len(inputs.values) < _FEW:
+        return None, f"they need at least {_FEW} training points."
+    from pivotal.report._curve_charts import draw_curves
+
+    curves = draw_curves(
+        inputs.values,
+        inputs.X,
+        inputs.y,
+        inputs.X_test,
+        inputs.y_test,
+        k=inputs.k,
+        metric=inputs.metric,
+        metric_params=inputs.metric_params,
+        scoring="accuracy" if inputs.responses is None else "r2",
+        seed=seed,
+    )
+    return curves, ""
+
+
+def _groups(inputs: Inputs) -> list[dict[str, Any]]:
+    numbers = inputs.values.values
+    tables: list[dict[str, Any]] = []
+
+    def add(title: str, name: str, table: dict[str, Any], note: str = "") -> None:
+        if len(table["name"]) < table["total"]:
+            note += f" Of {grouped(table['total'])}, those with the highest and the lowest sums are listed."
+        tables.append({"title": title, "name": name, "table": table, "note": note.strip()})
+
+    if inputs.labels is not None:
+        add("Classes", "Class", by_group(numbers, inputs.labels))
+    if inputs.responses is not None:
+        note = "Ranges of the response with about as many points each."
+        add("Responses", "Response", by_response(numbers, inputs.responses), note)
+    if inputs.owners is not None:
+        note = "Sums of the values of single points, not the value of an owner who joins with all points at once."
+        add("Owners", "Owner", by_group(numbers, inputs.owners), note)
+    return tables
+
+
+def _add_words_and_images(
+    inputs: Inputs, payload: dict[str, Any], shown: IndexArray, suspects: Suspects | None
+) -> None:
+    """Add texts and thumbnails, as many as there is room for."""
+    columns = payload["points"]
+    room = int(_BYTES * max(1.0, len(shown) / 10_000)) - len(assemble(payload["title"], payload).encode())
+    if inputs.text is not None:
+        share = room // 2 if inputs.images is not None else room
+        columns["text"] = _clip([as_text(words, _TEXT) for words in inputs.text[shown]], share)
+        room -= len(as_json(columns["text"]).encode())
+    if inputs.images is not None:
+        order = _by_interest(inputs.values, suspects)
+        places = {int(point): place for place, point in enumerate(shown)}
+        made = inputs.images.thumbnails((point for point in order if point in places), room)
+        columns["images"] = {str(places[point]): uri for point, uri in made.uris.items()}
+        columns["sharp"] = inputs.images.sharp
+        payload["not_shown"] = in_words(made.left_out)
+        if payload["not_shown"]:
+            columns["note"] += f" {payload['not_shown']}"
+        if not made.complete:
+            columns["note"] += f" There was room for the images of {grouped(len(made.uris))} of them."
+
+
+def _clip(texts: list[str], room: int) -> list[str]:
+    """Shorten the longest texts until all fit."""
+    most = _TEXT
+    while most > 8 and len(as_json(texts).encode()) > room:
+        most = most * 3 // 4
+        texts = [as_text(words, most) for words in texts]
+    return texts
+
+
+def _by_interest(values: Values, suspects: Suspects | None) -> list[int]:
+    """Return training indices: suspects, their neighbours, then from both ends of the ranking inwards."""
+    order = values.order()
+    ends = np.column_stack([order, order[::-1]]).ravel()
+    if suspects is not None:
+        ends = np.concatenate([suspects.points, suspects.nearest[suspects.points].ravel(), ends])
+    return list(pd.unique(ends))
+
+
+def _plain(content: Any) -> Any:
+    """Return a setting as people write it."""
+    if isinstance(content, tuple):
+        return ", ".join(as_text(_plain(item)) for item in content)
+    return dict(content) if hasattr(content, "keys") else content

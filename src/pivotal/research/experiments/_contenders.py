@@ -1,0 +1,107 @@
+"""The methods of the paper's experiments, with the settings used here and the sizes they allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Any, Final
+
+from pivotal.research.datasets import Split
+from pivotal.results.values import Values
+from pivotal.valuation.value import value
+
+__all__ = ["CONTENDERS", "Contender", "play"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One column of the paper's tables.
+
+    Parameters
+    ----------
+    name : str
+        The paper's abbreviation.
+    method : str
+        What `pivotal.value` is asked for.
+    settings : mapping
+        Settings of `pivotal.value`, fixed for this contender.
+    neighbours : bool
+        Whether it values for a neighbour model, and so takes k.
+    samples : bool
+        Whether it samples.
+    most_rows : int or None
+        Data sets with more rows are too large for it, and it is run on a sample only.
+    """
+
+    name: str
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    neighbours: bool = True
+    samples: bool = False
+    most_rows: int | None = None
+
+    @property
+    def weights(self) -> str:
+        """How the votes of its own model are weighted."""
+        weighted = self.method in ("bv-fast", "sv") or self.settings.get("weights") == "distance"
+        return "distance" if weighted else "uniform"
+
+    def missing(self) -> str:
+        """Say what it lacks; empty if nothing."""
+        if self.method == "lava" and find_spec("ot") is None:
+            return "lava needs POT and is left out; install it with: pip install 'pivotal[lava]'."
+        return ""
+
+
+_BY_DISTANCE: Final = {"weights": "distance"}
+
+CONTENDERS: Final = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Contender("bv-fast", "bv-fast"),
+            Contender("bv-mc", "bv-mc", _BY_DISTANCE, samples=True),
+            Contender("bv-uw", "bv-uw"),
+            Contender("sv", "sv", most_rows=2000),
+            Contender("sv-mc", "sv-mc", _BY_DISTANCE, samples=True, most_rows=2000),
+            Contender("sv-uw", "sv-uw"),
+            Contender("sv-soft", "sv-soft"),
+            # The model being nearest neighbours, the engine's own permutations take the place of retraining.
+            Contender("beta-mc", "permutations", {"semivalue": "beta(4,1)"}, samples=True, most_rows=2000),
+            Contender("lava", "lava", neighbours=False, most_rows=10_000),
+            Contender("inf", "inf", neighbours=False, most_rows=60_000),
+            Contender("loo", "loo"),
+            Contender("rand", "rand", neighbours=False),
+        )
+    }
+)
+"""In the order of the paper's tables."""
+
+
+def play(name: str, task: Split, *, k: int, n_samples: int, seed: int, **settings: Any) -> Values:
+    """Value the training points of a task by one of the contenders, in one thread.
+
+    Parameters
+    ----------
+    name : str
+        The contender.
+    task : Split
+        Training points with the labels as given, and queries.
+    k : int
+        Neighbours, for those who ask them.
+    n_samples : int
+        Samples, for those who sample.
+    seed : int
+        Where random numbers start.
+    **settings
+        Other settings of `pivotal.value`.
+    """
+    one = CONTENDERS[name]
+    chosen = {**one.settings, **settings}
+    if one.neighbours:
+        chosen["k"] = k
+    if one.samples:
+        chosen["n_samples"] = n_samples
+    return value(*task, method=one.method, random_state=seed, n_jobs=1, **chosen)

@@ -1,0 +1,258 @@
+"""Running an experiment: measure what is missing, then write table, figures and page."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from pivotal.core.atomic import write_text
+from pivotal.research.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
+from pivotal.research.experiments._contenders import CONTENDERS
+from pivotal.research.experiments._curve_experiments import FLIP, REMOVAL, SELECTION, average
+from pivotal.research.experiments._experiment import Experiment
+from pivotal.research.experiments._experiment_page import IN_WORDS, machine
+from pivotal.research.experiments._illustration import ILLUSTRATION
+from pivotal.research.experiments._mislabel import MISLABEL
+from pivotal.research.experiments._result_cells import Shelf, Source, measure_all
+from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
+from pivotal.research.experiments._scalability import SCALABILITY
+from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, look_up
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EXPERIMENTS", "Reproduction", "reproduce"]
+
+EXPERIMENTS: Final = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            ILLUSTRATION,
+            MISLABEL,
+            REMOVAL,
+            SELECTION,
+            FLIP,
+            NEIGHBOURS,
+            BITS,
+            IMBALANCE,
+            MONTE_CARLO,
+            SCALABILITY,
+        )
+    }
+)
+"""All experiments by name, in the order in which `all` runs them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What one experiment came to.
+
+    Parameters
+    ----------
+    name : str
+        The experiment.
+    frame : pandas.DataFrame
+        All figures, a row each.
+    measured : int
+        Cells that were measured now; the others were on the shelf.
+    files : tuple of Path
+        What was written.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    measured: int
+    files: tuple[Path, ...]
+
+
+def reproduce(
+    name: str,
+    out: str | os.PathLike[str] = "reproduction",
+    *,
+    datasets: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    runs: int | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    budget: float = 60.0,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    measure: bool = True,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+    echo: Callable[[str], object] = print,
+) -> list[Reproduction]:
+    """Run an experiment of the paper and write what came out beside what the paper says.
+
+    Parameters
+    ----------
+    name : str
+        An experiment, or ``"all"``.
+    out : path-like, default="reproduction"
+        Folder for the pages, tables and figures, and for the cells: what was measured before is not measured again.
+    datasets : sequence of str, optional
+        Which data sets; the paper's twelve by default. Those that are not here are left out.
+    methods : sequence of str, optional
+        Which contenders; all by default.
+    runs : int, optional
+        Repetitions; 5 as in the paper, or 2 where `quick`.
+    quick : bool, default=False
+        Little data, few samples: shows in a few minutes that all works.
+    seed : int, default=0
+        Where random numbers start.
+    budget : float, default=60.0
+        Seconds after which `scalability` tries no larger data.
+    data_home : path-like, optional
+        Folder with data files; the environment variable PIVOTAL_DATA when None.
+    download : bool, default=True
+        Whether OpenML may be asked.
+    measure : bool, default=True
+        Whether to measure what is missing, or to write up what was measured so far.
+    n_jobs : int, default=-1
+        Cells measured at once, each in a process with one thread; those that are timed run alone.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    echo : callable, default=print
+        Gets a line for each thing that is done or left out.
+
+    Returns
+    -------
+    list of Reproduction
+    """
+    chosen = _as_experiments(name)
+    runs = (2 if quick else 5) if runs is None else runs
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise ValueError(f"runs must be an integer of at least 1; got runs={runs!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed must be an integer of at least 0; got seed={seed!r}.")
+    if not 0.0 < budget < float("inf"):
+        raise ValueError(f"budget must be a number of seconds above 0; got budget={budget!r}.")
+    names, wanted = as_datasets(datasets, quick=quick), as_methods(methods)
+    source = Source(None if data_home is None else str(Path(data_home).resolve()), download)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    data: dict[str, Facts] = {}
+    if any(one.needs_data for one in chosen):
+        data = look_up(names, source, echo)
+        if not data:
+            raise FileNotFoundError(
+                "none of the data sets is here; name a folder with data_home or PIVOTAL_DATA, go online, or use quick."
+            )
+        for lack in filter(None, (CONTENDERS[method].missing() for method in wanted)):
+            echo(lack)
+        wanted = tuple(method for method in wanted if not CONTENDERS[method].missing())
+    setup = Setup(data, wanted, runs, quick, seed, budget, source)
+    done = []
+    for one in chosen:
+        outcome = _run(one, setup, folder, n_jobs, measure=measure, progress=progress, echo=echo)
+        if outcome is not None:
+            done.append(outcome)
+    _write_index(folder)
+    return done
+
+
+def _as_experiments(name: str) -> list[Experiment]:
+    if name == "all":
+        return list(EXPERIMENTS.values())
+    if name not in EXPERIMENTS:
+        raise ValueError(f"name must be an experiment; got {name!r}. Use one of {', '.join(EXPERIMENTS)} or all.")
+    return [EXPERIMENTS[name]]
+
+
+def _run(
+    one: Experiment,
+    setup: Setup,
+    folder: Path,
+    n_jobs: int | None,
+    *,
+    measure: bool,
+    progress: bool,
+    echo: Callable[[str], object],
+) -> Reproduction | None:
+    cells = one.cells(setup)
+    if not cells:
+        echo(f"{one.name}: nothing to measure with these methods.")
+        return None
+    shelf = Shelf(folder / "cells")
+    measured = 0
+    if measure:
+        start = time.perf_counter()
+        jobs = 1 if one.alone else n_jobs
+        measured = measure_all(cells, one.measure, setup.source, shelf, n_jobs=jobs, progress=progress)
+        taken = time.perf_counter() - start
+        known = len(cells) - measured
+        before = f"; {known} had been measured before" if known else ""
+        echo(f"{one.name}: {measured} of {len(cells)} cells measured in {taken:.0f} s{before}.")
+    results = [(cell, kept) for cell in cells if (kept := shelf.get(cell)) is not None]
+    if not measure:
+        echo(f"{one.name}: {len(results)} of {len(cells)} cells are there.")
+        # Times are told of together or not at all; the others do with less.
+        if not results or (one.alone and len(results) < len(cells)):
+            return None
+    frame = one.gather(results)
+    target = folder / one.name
+    table = average(frame) if "score" in frame else frame
+    files = [target.with_suffix(".csv")]
+    write_text(files[0], table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+    files += _draw(one, frame, target, echo)
+    files.append(target.with_suffix(".md"))
+    write_text(files[-1], _page(one, frame, setup, drawn=len(files) > 2, missing=len(cells) - len(results)))
+    for file in files:
+        echo(f"Written: {file}")
+    return Reproduction(one.name, frame, measured, tuple(files))
+
+
+def _write_index(folder: Path) -> None:
+    """List the pages that are in the folder, with what each says in words."""
+    lines = [
+        "# The paper's experiments",
+        "",
+        "Written by `pivotal reproduce all`; each page says with which settings. Data sets are files in the folder "
+        "that `--data-home` or the environment variable `PIVOTAL_DATA` names, or come from OpenML.",
+        "",
+    ]
+    for one in EXPERIMENTS.values():
+        page = folder / f"{one.name}.md"
+        if page.is_file():
+            lines.append(f"- [{one.title}]({page.name})")
+            said = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(IN_WORDS)]
+            lines += [f"  - {line.removeprefix(IN_WORDS)}" for line in said]
+    write_text(folder / "index.md", "\n".join([*lines, ""]))
+
+
+def _draw(one: Experiment, frame: pd.DataFrame, target: Path, echo: Callable[[str], object]) -> list[Path]:
+    from pivotal.research.experiments._figures import save
+
+    try:
+        figure = one.draw(frame)
+    except ImportError as error:
+        echo(f"{one.name}: no figure; {error}.")
+        return []
+    return save(figure, target)
+
+
+def _page(one: Experiment, frame: pd.DataFrame, setup: Setup, *, drawn: bool, missing: int) -> str:
+    words = ["pivotal", "reproduce", one.name, "--runs", str(setup.runs), "--seed", str(setup.seed)]
+    if one.needs_data and set(setup.data) != set(as_datasets(None, quick=setup.quick)):
+        words += ["--datasets", *setup.data]
+    if (one.needs_data or one.name == "scalability") and setup.methods != tuple(CONTENDERS):
+        words += ["--methods", *setup.methods]
+    if one.name == "scalability" and not setup.quick:
+        words += ["--budget", f"{setup.budget:g}"]
+    words += ["--quick"] if setup.quick else []
+    parts = [
+        f"# {one.title}",
+        f"Written by `{' '.join(words)}`.",
+        *(["**A quick run on little data, to show that all works: its figures mean nothing.**"] if setup.quick else []),
+        *([f"**Written up early: {missing} cells are not measured yet.**"] if missing else []),
+        *([f"![{one.title}]({one.name}.svg)"] if drawn else []),
+        *one.tell(frame, setup),
+        "## Measured on",
+        machine(),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

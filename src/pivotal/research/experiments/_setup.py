@@ -1,0 +1,145 @@
+"""What one run of an experiment is made of: data sets, methods, repetitions, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pivotal.research.datasets import names
+from pivotal.research.experiments._contenders import CONTENDERS
+from pivotal.research.experiments._result_cells import Cell, Source
+
+__all__ = ["Facts", "K", "Setup", "as_datasets", "as_methods", "look_up"]
+
+K: Final = 5  # the paper's number of neighbours
+_QUICK_DATA: Final = ("breast_cancer", "wine")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a data set is, for the pages and for the names of cells.
+
+    Parameters
+    ----------
+    rows, features, classes : int
+    variant : str
+        Which form of the data.
+    note : str
+        What is not as in the original.
+    """
+
+    rows: int
+    features: int
+    classes: int
+    variant: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What one run of an experiment is made of.
+
+    Parameters
+    ----------
+    data : mapping of str to Facts
+        The data sets that are here.
+    methods : tuple of str
+        The contenders that are here.
+    runs : int
+        Repetitions; split, noise and samples differ.
+    quick : bool
+        Whether to show in a minute that all works, on little data.
+    seed : int
+        Where random numbers start.
+    budget : float
+        Seconds after which an algorithm tries no larger data, where time is measured.
+    source : Source
+        Where data sets come from.
+    """
+
+    data: Mapping[str, Facts] = field(hash=False)
+    methods: tuple[str, ...]
+    runs: int = 5
+    quick: bool = False
+    seed: int = 0
+    budget: float = 60.0
+    source: Source = field(default_factory=Source)
+
+    @property
+    def rows(self) -> int:
+        """Size of the sample on which all methods are compared; the paper speaks of several thousand points."""
+        return 200 if self.quick else 2000
+
+    @property
+    def n_samples(self) -> int:
+        """Samples of the methods that sample."""
+        return 50 if self.quick else 1000
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the sizes at which a data set is used: a sample for all, and all rows for those who can."""
+        rows = self.data[name].rows
+        sizes = {"sample": min(self.rows, rows)}
+        if rows > self.rows and not self.quick:
+            sizes["full"] = rows
+        return sizes
+
+    def task_cells(
+        self, study: str, methods: Sequence[str], *, full: bool = True, variations: Sequence[Mapping[str, Any]] = ({},)
+    ) -> list[Cell]:
+        """Return a cell for each data set, size, run, variation and method that can take the size."""
+        cells = []
+        for name, facts in self.data.items():
+            for size, rows in self.sizes(name).items():
+                if size == "full" and not full:
+                    continue
+                for variation in variations:
+                    settings = {
+                        "size": size,
+                        "rows": rows,
+                        "of": [facts.variant, facts.rows, facts.features],
+                        "k": K,
+                        "n_samples": self.n_samples,
+                        "seed": self.seed,
+                        **variation,
+                    }
+                    for run in range(self.runs):
+                        for method in methods:
+                            most = CONTENDERS[method].most_rows
+                            if most is None or rows <= most:
+                                cells.append(Cell(study, name, method, run, settings))
+        return cells
+
+
+def as_datasets(chosen: Sequence[str] | None, *, quick: bool) -> tuple[str, ...]:
+    """Return the data sets asked for, else the paper's twelve, or two that are always there."""
+    if chosen is None:
+        return _QUICK_DATA if quick else names()
+    known = names(bundled=True)
+    for name in chosen:
+        if name not in known:
+            raise ValueError(f"datasets must be known by name; got {name!r}. Use some of {', '.join(known)}.")
+    return tuple(dict.fromkeys(chosen))
+
+
+def as_methods(chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the contenders asked for, else all, in the order of the paper's tables."""
+    if chosen is None:
+        return tuple(CONTENDERS)
+    for name in chosen:
+        if name not in CONTENDERS:
+            raise ValueError(f"methods must be those of the paper; got {name!r}. Use some of {', '.join(CONTENDERS)}.")
+    return tuple(name for name in CONTENDERS if name in chosen)
+
+
+def look_up(chosen: Sequence[str], source: Source, echo: Callable[[str], object]) -> dict[str, Facts]:
+    """Return what is known of the data sets that are here, and say which are not."""
+    found = {}
+    for name in chosen:
+        try:
+            data = source.load(name)
+        except (OSError, ImportError) as error:
+            echo(f"{name} is left out: {' '.join(str(error).split())}")
+            continue
+        found[name] = Facts(len(data), data.n_features, data.n_classes, data.variant, data.note)
+    return found

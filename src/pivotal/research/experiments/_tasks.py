@@ -1,0 +1,122 @@
+"""The two studies behind most figures: values on data as it is, and values on data with flipped labels.
+
+Of every data set 5 % are the test set that the values are computed from, as in the paper, and another 5 % are fresh: no
+value knows them. The paper measures models on the former, which flatters the values; here it is done on both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.analysis import detection, removal_curve, repair, selection_curve
+from pivotal.core.types import AnyArray, IndexArray
+from pivotal.research.datasets import Split, flip_labels, imbalance
+from pivotal.research.experiments._contenders import CONTENDERS, play
+from pivotal.research.experiments._result_cells import Cell, Result, Source
+
+__all__ = ["FLIPPED", "REMOVED", "WARM", "Task", "draw_task", "measure_clean", "measure_noisy"]
+
+REMOVED: Final = (*np.arange(0, 0.1, 0.01).round(2).tolist(), *np.arange(0.1, 0.51, 0.02).round(2).tolist())
+"""Shares of the training points after which the score of removal and selection is taken."""
+FLIPPED: Final = tuple(np.arange(0, 0.101, 0.005).round(3).tolist())
+"""Shares of the training points after which the score of flipping is taken."""
+WARM: Final = 0.01  # share of the training points from which a selection starts
+_NOISE: Final = 0.05  # the paper's share of wrong labels
+_HELD_OUT: Final = 0.1  # half of it is the test set, half is fresh
+
+
+class Task(NamedTuple):
+    """Points to value, queries to value them by, and fresh ones that no value knows."""
+
+    seen: Split
+    fresh: Split
+    rng: np.random.Generator
+
+
+def draw_task(cell: Cell, source: Source) -> Task:
+    """Draw the rows of a cell and split them; the same for all methods, and for other runs others."""
+    settings = cell.settings
+    rng = np.random.default_rng([settings["seed"], cell.run])
+    data = source.load(cell.data)
+    if "ratio" in settings:
+        X, y, _ = imbalance(data.X, data.y, settings["ratio"], random_state=rng)
+        data = replace(data, X=X, y=y)
+    data = data.sample(settings["rows"], random_state=rng)
+    # Pixels share a scale, and scaling each by itself would make the empty corners loud.
+    train_X, train_y, X, y = data.split(_HELD_OUT, standardize=data.image is None, random_state=rng)
+    # Files are often sorted by class, and of equal values the index decides: that must not be a hint.
+    order = rng.permutation(len(train_y))
+    train_X, train_y = train_X[order], train_y[order]
+    rows = rng.permutation(len(y))
+    half = (len(y) + 1) // 2
+    seen, fresh = (Split(train_X, train_y, X[part], y[part]) for part in (rows[:half], rows[half:]))
+    return Task(seen, fresh, rng)
+
+
+def measure_clean(cell: Cell, source: Source) -> Result:
+    """Value the points of a data set; remove the most valuable, and select them."""
+    task = draw_task(cell, source)
+    values, seconds = _timed_values(cell, task.seen)
+    n_train, k = len(values), cell.settings["k"]
+    counts = whole_counts(cell.settings.get("shares", REMOVED), n_train)
+    seed = int(task.rng.integers(2**31))
+    how: dict[str, Any] = {"k": k, "steps": counts, "n_jobs": 1}
+    result: Result = {**_sizes(task), "valuation": seconds, "counts": counts.tolist(), "removal": {}, "selection": {}}
+    warm = max(1, round(WARM * n_train))
+    for name, split, weights in _judges(cell, task):
+        removal = removal_curve(values, *split, order="highest", weights=weights, **how)
+        selection = selection_curve(values, *split, warm_start=warm, weights=weights, random_state=seed, **how)
+        result["removal"][name] = removal.scores.round(6).tolist()
+        result["selection"][name] = selection.scores.round(6).tolist()
+    return result
+
+
+def measure_noisy(cell: Cell, source: Source) -> Result:
+    """Flip labels, value the points, look for the flips, and flip the labels of the least valuable."""
+    task = draw_task(cell, source)
+    noisy, flipped = flip_labels(task.seen.y_train, _NOISE, random_state=task.rng)
+    task = Task(task.seen._replace(y_train=noisy), task.fresh._replace(y_train=noisy), task.rng)
+    values, seconds = _timed_values(cell, task.seen)
+    counts = whole_counts(FLIPPED, len(values))
+    result: Result = {
+        **_sizes(task),
+        "valuation": seconds,
+        "counts": counts.tolist(),
+        "flip": {},
+        "detection": detection(values, flipped).to_dict(),
+    }
+    for name, split, weights in _judges(cell, task):
+        mended = repair(
+            values, *split, share=int(counts[-1]), steps=counts, k=cell.settings["k"], weights=weights, n_jobs=1
+        )
+        result["flip"][name] = mended.curve.scores.round(6).tolist()
+    return result
+
+
+def whole_counts(shares: Any, n_train: int) -> IndexArray:
+    """Turn shares of the training points into counts that grow."""
+    return np.unique(np.round(np.asarray(shares) * n_train).astype(np.int64))
+
+
+def _timed_values(cell: Cell, task: Split) -> tuple[npt.NDArray[np.float64], float]:
+    settings: Mapping[str, Any] = cell.settings
+    start = time.perf_counter()
+    values = play(cell.method, task, k=settings["k"], n_samples=settings["n_samples"], seed=settings["seed"] + cell.run)
+    return values.values, time.perf_counter() - start
+
+
+def _judges(cell: Cell, task: Task) -> list[tuple[str, Split, str]]:
+    """Return who scores: one vote each, and for a weighted method its own model as well."""
+    kinds = dict.fromkeys(("uniform", CONTENDERS[cell.method].weights))
+    return [(f"{on}/{weights}", getattr(task, on), weights) for weights in kinds for on in ("seen", "fresh")]
+
+
+def _sizes(task: Task) -> dict[str, int]:
+    sizes: tuple[AnyArray, ...] = (task.seen.y_train, task.seen.y_test, task.fresh.y_test)
+    return dict(zip(("n_train", "n_test", "n_fresh"), map(len, sizes), strict=True))

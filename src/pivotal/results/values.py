@@ -1,0 +1,583 @@
+"""The one result object of the library: the value of every training point, and how far it can be off."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, Final, SupportsFloat, SupportsIndex
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import ArrayLike, DTypeLike
+from scipy import sparse
+
+from pivotal.core.frozen import freeze, same, thaw
+from pivotal.core.providers import provided
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_probability
+from pivotal.results.bounds import Bound, from_before_bounds_had_parts, scaled_bound
+from pivotal.results.explain import Explanation, explain_query
+from pivotal.results.per_query import PerQuery
+from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, told_as_damage, write_table
+
+_EPS: Final = float(np.finfo(np.float64).eps)
+_BOUNDS: Final = ("proved_bound", "rounding_allowance", "neighbors_exact")
+_SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote_resolution", "recall")
+_SHOWN: Final = ("method", "k", "utility", "semivalue")  # settings in the one-line summary
+_NEGLIGIBLE: Final = 0.01  # a bias below this part of the standard error changes no digit that is shown
+_NOT_GIVEN: Final[Any] = object()  # None is something that can be said of a bound
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Values:
+    """Values of the training points, averaged over the queries.
+
+    Immutable: the arrays are read-only copies and the settings a read-only mapping. `numpy.asarray(values)` gives the
+    values themselves, so a result goes wherever an array does.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_train,)
+        Value of each training point.
+    n_queries : int
+        Number of queries the values are the mean of.
+    full_utility : float, optional
+        Utility of the whole training set, v(D), mean over the queries; None where the values are not those of a game.
+    empty_utility : float, optional
+        Utility of the empty coalition, mean over the queries; None likewise.
+    proved_bound : float, optional
+        What truncation and integration change any value by, at most: proved. The chance of sampling is in
+        `standard_error`, the rounding of real weights to votes in `vote_resolution`. None where no bound is known.
+    rounding_allowance : float, default=0.0
+        What rounding may add to that: an allowance that tests hold every computation to, not a proof.
+    neighbors_exact : bool or None, default=True
+        Whether the neighbours are the nearest ones. False for an approximate index, wherever `recall` is below 1, and
+        where a sample of the queries showed it; None where nothing is known. True also where the lists of neighbours
+        were given, and where there are none to find.
+    error_bound : float or None, optional
+        Short for `proved_bound` without an allowance for rounding, and stands in place of both.
+    standard_error : array-like of shape (n_train,), optional
+        Standard error of each value when it was sampled; None for exact methods.
+    ids : array-like of shape (n_train,), optional
+        Names of the training points; their indices when None.
+    vote_resolution : float, default=0.0
+        Largest rounding of a weight to an integer vote, relative to the query's largest weight; 0 for exact votes.
+    recall : float, optional
+        Share of the true neighbours that were found, measured on some of the queries: the smallest over the first
+        k, k + 1, ... of the lists. None where it was not measured; `neighbors_exact` says whether there was a need to.
+    settings : mapping of str to JSON values, optional
+        How the values were computed: k, utility, semivalue, and so on.
+    queries : PerQuery, optional
+        The values of each single query, where they were asked for; `per_query` is their matrix.
+
+    Examples
+    --------
+    >>> values = Values([0.25, -0.5, 0.75], n_queries=4, full_utility=0.9, empty_utility=0.0, ids=["a", "b", "c"])
+    >>> values.order()
+    array([2, 0, 1])
+    >>> values.rank()
+    array([2, 3, 1])
+    >>> values.top(2)
+        value  rank
+    id
+    c    0.75     1
+    a    0.25     2
+    """
+
+    values: FloatArray
+    n_queries: int
+    full_utility: float | None
+    empty_utility: float | None
+    proved_bound: float | None
+    rounding_allowance: float
+    neighbors_exact: bool | None
+    standard_error: FloatArray | None
+    ids: AnyArray
+    vote_resolution: float
+    recall: float | None
+    settings: Mapping[str, Any]
+    queries: PerQuery | None
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        *,
+        n_queries: int,
+        full_utility: float | None = None,
+        empty_utility: float | None = None,
+        proved_bound: float | None = None,
+        rounding_allowance: float = 0.0,
+        neighbors_exact: bool | None = True,
+        error_bound: float | None = _NOT_GIVEN,
+        standard_error: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        vote_resolution: float = 0.0,
+        recall: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+        queries: PerQuery | None = None,
+    ) -> None:
+        bound_name = "proved_bound"
+        if error_bound is not _NOT_GIVEN:
+            bound_name, proved_bound, rounding_allowance = "error_bound", error_bound, 0.0
+        if neighbors_exact is not None and not isinstance(neighbors_exact, bool | np.bool_):
+            raise ValueError(f"neighbors_exact must be True, False or None; got {neighbors_exact!r}.")
+        share = None if recall is None else check_probability(recall, "recall")
+        array = np.array(values, dtype=np.float64)
+        if array.ndim != 1 or array.size == 0:
+            raise ValueError(f"values must be one number per training point, at least one; got shape {array.shape}.")
+        checked = {
+            "values": _finite("values", array),
+            "n_queries": _count("n_queries", n_queries),
+            "full_utility": None if full_utility is None else _number("full_utility", full_utility),
+            "empty_utility": None if empty_utility is None else _number("empty_utility", empty_utility),
+            "proved_bound": None if proved_bound is None else _number(bound_name, proved_bound, non_negative=True),
+            "rounding_allowance": _number("rounding_allowance", rounding_allowance, non_negative=True),
+            "neighbors_exact": False if share is not None and share < 1.0 else _flag(neighbors_exact),
+            "standard_error": None if standard_error is None else _errors(standard_error, array.size),
+            "ids": as_ids(ids, array.size),
+            "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
+            "recall": share,
+            "settings": freeze({} if settings is None else settings, "settings"),
+            "queries": queries if queries is None else queries.check(array.size),
+        }
+        for name, content in checked.items():
+            if isinstance(content, np.ndarray):
+                content.setflags(write=False)
+            object.__setattr__(self, name, content)
+
+    @property
+    def error_bound(self) -> float | None:
+        """No value is off by more than this: truncation, integration and the allowance for rounding together.
+
+        None where no bound is known, where the values were sampled (see `standard_error`), and where the neighbours
+        are not known to be the nearest (see `bound_given_neighbors`).
+        """
+        return self.bound_given_neighbors if self.neighbors_exact else None
+
+    @property
+    def bound_given_neighbors(self) -> float | None:
+        """No value is off by more than this *if the lists of neighbours are right*; None for sampled values."""
+        return None if self.standard_error is not None else self._bound.total
+
+    @property
+    def bias_bound(self) -> float | None:
+        """How far sampled values can be off besides chance, given the neighbours; None for values that are not sampled.
+
+        It is part of their `interval`.
+        """
+        return None if self.standard_error is None else self._bound.total
+
+    @property
+    def neighbors_given(self) -> bool:
+        """Whether the lists of neighbours were the input, so that bounds hold given these and nothing was searched."""
+        return self.settings.get("neighbors") == "precomputed"
+
+    @property
+    def _bound(self) -> Bound:
+        return Bound(self.proved_bound, self.rounding_allowance)
+
+    @property
+    def per_query(self) -> sparse.csr_array | None:
+        """Value of each training point for each query, shape (n_queries, n_train); None unless asked for.
+
+        The values are the mean of its rows, weighted as the queries are. Entries that are not there are 0, or were
+        dropped for lack of memory: then `queries.largest_dropped` says how large such an entry can have been.
+        """
+        return None if self.queries is None else self.queries.matrix
+
+    def explain(self, query: int | str, n: int = 5) -> Explanation:
+        """Say which training points decide a query.
+
+        Parameters
+        ----------
+        query : int or str
+            Which query, from 0 on, in the order in which they were counted; or its name, where queries have names.
+        n : int, default=5
+            How many points for the true label, and how many against it, at most.
+
+        Returns
+        -------
+        Explanation
+            In words with `str`, as a table with `to_frame`, as a picture with `plot`.
+
+        Raises
+        ------
+        ValueError
+            If values of single queries were not kept, or if there is no such query.
+
+        Examples
+        --------
+        >>> import pivotal
+        >>> values = pivotal.value([[0.0], [1.0], [2.0]], ["cat", "dog", "cat"], [[0.2]], ["cat"], k=1, per_query=True)
+        >>> print(values.explain(0))
+        query 0 is labelled cat: 1 of its 1 nearest agrees. For: row 0 (cat) +0.75, row 2 (cat) +0.25.
+        Against: row 1 (dog) -0.25.
+        """
+        if self.queries is None:
+            raise ValueError("explanations need the values of each query; got none. Ask for them with per_query=True.")
+        number = self.queries.find(query)
+        if number is None:
+            last = len(self.queries.targets) - 1
+            named = "" if self.queries.grades is None else ", or the name of a query"
+            raise ValueError(f"query must be an integer from 0 to {last}, the last query{named}; got {query!r}.")
+        return explain_query(self.queries, self.ids, number, _count("n", n))
+
+    def order(self) -> IndexArray:
+        """Training indices, most valuable first; equal values in the order of their indices.
+
+        Returns
+        -------
+        indices : int array of shape (n_train,)
+        """
+        return np.argsort(-self.values, kind="stable").astype(np.int64, copy=False)
+
+    def rank(self) -> IndexArray:
+        """Rank of each training point; 1 is the most valuable, equal values rank in the order of their indices.
+
+        The same as ``values.to_frame()["value"].rank(method="first", ascending=False)``.
+
+        Returns
+        -------
+        ranks : int array of shape (n_train,)
+        """
+        ranks = np.empty(len(self), dtype=np.int64)
+        ranks[self.order()] = np.arange(1, len(self) + 1)
+        return ranks
+
+    def interval(self, level: float = 0.95, *, given_neighbors: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return where the true values lie.
+
+        Sampled values get a normal interval from their standard error, widened by `bias_bound` where there is one.
+        Exact values get the error bound alone, whatever the level.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Chance that the interval of a sampled value holds the true one; above 0 and below 1.
+        given_neighbors : bool, default=False
+            Whether to take the lists of neighbours as right where they are not known to be. What an index missed is in
+            no interval.
+
+        Returns
+        -------
+        low, high : float arrays of shape (n_train,)
+
+        Raises
+        ------
+        ValueError
+            If the level is not a chance, if nothing is known about the error of the values, or if it is known only
+            for the neighbours that were found and `given_neighbors` does not say that this is what is wanted.
+
+        Examples
+        --------
+        >>> low, high = Values([0.5, 0.25], n_queries=1, standard_error=[0.1, 0.0], error_bound=0.01).interval()
+        >>> low.round(3), high.round(3)
+        (array([0.294, 0.24 ]), array([0.706, 0.26 ]))
+        """
+        if not isinstance(level, SupportsFloat) or not 0.0 < float(level) < 1.0:
+            raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")
+        if self.standard_error is None and self.proved_bound is None:
+            raise ValueError(
+                f"an interval needs a standard error or an error bound; these values{self._of_method()} have neither. "
+                "Use the values as they are."
+            )
+        if not self.neighbors_exact and not given_neighbors:
+            why = "are not known to be" if self.neighbors_exact is None else "are not all"
+            raise ValueError(
+                f"an interval needs exact neighbours; the neighbours of these values {why} the nearest. Use "
+                'neighbors="auto", or given_neighbors=True for the interval of the values given these neighbours.'
+            )
+        width = np.full(len(self), self._bound.total or 0.0)
+        if self.standard_error is not None:
+            width += NormalDist().inv_cdf((1.0 + float(level)) / 2.0) * self.standard_error
+        return self.values - width, self.values + width
+
+    def to_frame(self, level: float | None = None, *, given_neighbors: bool = False) -> pd.DataFrame:
+        """One row per training point, in training order.
+
+        Parameters
+        ----------
+        level : float, optional
+            Adds the columns low and high: the `interval` of this level.
+        given_neighbors : bool, default=False
+            As in `interval`.
+
+        Returns
+        -------
+        frame : pandas DataFrame of n_train rows
+            Columns value, rank (1 is the most valuable) and, for sampled values, standard_error. The index is `ids`:
+            that of the data frame of training points, so that the rows join it.
+        """
+        columns: dict[str, AnyArray] = {"value": self.values, "rank": self.rank()}
+        if self.standard_error is not None:
+            columns["standard_error"] = self.standard_error
+        if level is not None:
+            columns["low"], columns["high"] = self.interval(level, given_neighbors=given_neighbors)
+        return pd.DataFrame(columns, index=pd.Index(self.ids, name="id"))
+
+    def top(self, n: int = 10) -> pd.DataFrame:
+        """Return the n most valuable points, best first, as rows of `to_frame`."""
+        return self.to_frame().iloc[self.order()[: _count("n", n)]]
+
+    def bottom(self, n: int = 10) -> pd.DataFrame:
+        """Return the n least valuable points, worst first, as rows of `to_frame`."""
+        return self.to_frame().iloc[self.order()[::-1][: _count("n", n)]]
+
+    def normalized(self) -> Values:
+        """Scale the values so that they sum to `full_utility - empty_utility`.
+
+        For Banzhaf values this is the normalised Banzhaf value. The order of the points does not change.
+
+        Returns
+        -------
+        values : Values
+            With the bounds and the standard errors carried over. The bounds also cover the error of the sum; the
+            standard errors take the sum as known.
+
+        Raises
+        ------
+        ValueError
+            If the values are not those of a game, so that there is no utility to share out; if their sum cannot be
+            told from zero within the error bound; or if its sign differs from that of `full_utility - empty_utility`,
+            so that scaling would turn the order of the points around.
+
+        Examples
+        --------
+        >>> Values([1.0, 3.0], n_queries=1, full_utility=1.0, empty_utility=0.0).normalized().values
+        array([0.25, 0.75])
+        """
+        if self.full_utility is None or self.empty_utility is None:
+            raise ValueError(
+                f"normalized values share out what the whole training set earns; these values{self._of_method()} are "
+                "not those of a game and know no such sum. Use the values as they are."
+            )
+        total = math.fsum(self.values)
+        blur = len(self) * (self._bound.total or 0.0) + _EPS * math.fsum(np.abs(self.values))  # of the sum
+        if abs(total) <= blur:
+            raise ValueError(
+                f"normalized values need a sum that differs from 0; got {total:.3g}, which is 0 within the error bound "
+                f"of {blur:.3g}. Use the values as they are."
+            )
+        gain = self.full_utility - self.empty_utility
+        if gain * total < 0:
+            raise ValueError(
+                f"normalized values need a sum with the sign of full_utility - empty_utility = {gain:.3g}; got "
+                f"{total:.3g}, which would turn the order of the points around. Use the values as they are."
+            )
+        scale = gain / total
+        proved, rounding = scaled_bound(self._bound, self.values, total=total, gain=gain)
+        return replace(
+            self,
+            values=self.values * scale,
+            proved_bound=proved,
+            rounding_allowance=rounding,
+            standard_error=None if self.standard_error is None else self.standard_error * abs(scale),
+            settings={**self.settings, "normalized": True},
+            queries=None if self.queries is None else self.queries.scaled(scale),
+        )
+
+    def by_owner(self, owners: ArrayLike) -> pd.Series:
+        """Sum the values of each owner's points.
+
+        Parameters
+        ----------
+        owners : array-like of shape (n_train,)
+            Owner of each training point, in training order.
+
+        Returns
+        -------
+        sums : pandas Series
+            Indexed by owner, most valuable first. This is the sum of the values of single points, not the value of
+            the owner as one player who joins with all their points at once.
+
+        Examples
+        --------
+        >>> values = Values([0.25, -0.5, 0.75], n_queries=4, full_utility=0.9, empty_utility=0.0)
+        >>> values.by_owner(["ann", "bob", "ann"]).to_dict()
+        {'ann': 1.0, 'bob': -0.5}
+        """
+        names = pd.Series(_one_dimensional("owners", owners, len(self)))
+        missing = int(names.isna().sum())
+        if missing:
+            raise ValueError(
+                f"owners must name an owner for every training point; got {missing} missing. "
+                "Give points without an owner a name of their own, for example 'nobody'."
+            )
+        sums = pd.Series(self.values, name="value").groupby(names.rename("owner"), sort=False).sum()
+        return sums.sort_values(ascending=False, kind="stable")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the values to one Parquet file, whole or not at all.
+
+        The columns are id, value and, for sampled values, standard_error; everything else is JSON in the schema
+        metadata. Values of single queries are four more columns: the label of a training point, and lists of the
+        queries it has a value for. Numbers come back to the last bit and ids with their dtype.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write, or URL such as s3://bucket/values.parquet; an existing file is replaced only once the new
+            one is complete.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        TypeError
+            If the ids are objects of mixed types or of a type that Parquet cannot hold.
+        """
+        column, tag = encode_ids(self.ids)
+        columns = {"id": column, "value": pa.array(self.values)}
+        if self.standard_error is not None:
+            columns["standard_error"] = pa.array(self.standard_error)
+        about = {name: getattr(self, name) for name in _SCALARS}
+        if self.queries is not None:
+            more, about["per_query"] = self.queries.to_columns()
+            columns |= more
+        write_table(path, columns, {**about, "ids": tag, "settings": thaw(self.settings)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Values:
+        """Read a file written by `save`, by its path or URL. Everything in it is checked, whoever wrote it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not Parquet, holds no pivotal values, is damaged, or was written by a newer format.
+        """
+        table, about = read_table(path)
+        with told_as_damage(path):
+            errors = "standard_error"
+            if not isinstance(about["settings"], dict):
+                raise ValueError("settings must be an object")
+            about = from_before_bounds_had_parts(about)
+            return cls(
+                numbers_of(table["value"], pa.float64(), "value"),
+                ids=decode_ids(table["id"], about["ids"]),
+                standard_error=numbers_of(table[errors], pa.float64(), errors)
+                if errors in table.column_names
+                else None,
+                settings=about["settings"],
+                queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
+                **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
+            )
+
+    def equals(self, other: object) -> bool:
+        """Whether `other` holds the same values, ids, errors and settings, to the last bit."""
+        if not isinstance(other, Values):
+            return False
+        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    def _of_method(self) -> str:
+        return f" of method {self.settings['method']!r}" if "method" in self.settings else ""
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return _rebuild, ({**state, "settings": thaw(self.settings)},)  # a mapping proxy cannot be pickled
+
+    def __repr__(self) -> str:
+        shown = [f"n_train={len(self)}", f"n_queries={self.n_queries}"]
+        told = {**self.settings}
+        if told.get("method") == "exact":
+            del told["method"]  # goes without saying
+        shown += [f"{name}={told[name]}" for name in _SHOWN if name in told]
+        if self.error_bound is not None:
+            given = " given these neighbours" if self.neighbors_given else ""
+            shown.append(f"error_bound={self.error_bound:.2g}{given}")
+        elif self.bound_given_neighbors is not None:
+            shown.append(f"bound_given_neighbors={self.bound_given_neighbors:.2g}")
+        if self.recall is not None:
+            shown.append(f"recall={self.recall:.3g}")
+        elif not self.neighbors_exact:
+            shown.append("recall=unknown")
+        if self.bound_given_neighbors and self.rounding_allowance:
+            shown.append(f"rounding_allowance={self.rounding_allowance:.2g}")
+        if self.standard_error is not None:
+            largest = float(self.standard_error.max())
+            shown.append(f"standard_error<={largest:.2g}")
+            if (self.bias_bound or 0.0) > _NEGLIGIBLE * largest:
+                shown.append(f"bias_bound={self.bias_bound:.2g}")
+        return f"Values({', '.join(shown)}, values in [{self.values.min():.4g}, {self.values.max():.4g}])"
+
+    def report(self, path: str | os.PathLike[str], **what: Any) -> Path | str:
+        """Write one HTML page that shows the values; opens anywhere, without a network.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write; an existing file is replaced only once the new one is complete.
+        **what
+            What else there is to show (X, y, X_test, y_test, owners, text, images, ...): see `pivotal.write_report`.
+        """
+        written: Path | str = provided("report").write_report(self, path, **what)
+        return written
+
+    def _repr_html_(self) -> str:
+        return str(provided("report").compact_html(self))
+
+
+def _rebuild(state: dict[str, Any]) -> Values:
+    return Values(**from_before_bounds_had_parts(state))
+
+
+def _finite(name: str, array: FloatArray) -> FloatArray:
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise ValueError(f"{name} must be finite; got {array[bad[0]]} at training index {bad[0]}.")
+    return array
+
+
+def _number(name: str, number: SupportsFloat, *, non_negative: bool = False) -> float:
+    if isinstance(number, str | bytes):
+        raise TypeError(f"{name} must be a number; got {number!r}.")
+    converted = float(number)
+    if not math.isfinite(converted) or (non_negative and converted < 0):
+        raise ValueError(f"{name} must be a finite number{' >= 0' if non_negative else ''}; got {converted}.")
+    return converted
+
+
+def _flag(flag: bool | np.bool_ | None) -> bool | None:
+    return None if flag is None else bool(flag)
+
+
+def _count(name: str, number: SupportsIndex) -> int:
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex) or operator.index(number) < 1:
+        raise ValueError(f"{name} must be a positive integer; got {number!r}.")
+    return operator.index(number)
+
+
+def _errors(standard_error: ArrayLike, n_train: int) -> FloatArray:
+    array = _one_dimensional("standard_error", np.array(standard_error, dtype=np.float64), n_train)
+    if (array < 0).any():
+        raise ValueError(f"standard_error must not be negative; got {array.min()}.")
+    return _finite("standard_error", array)
+
+
+def as_ids(ids: ArrayLike | None, n_train: int) -> AnyArray:
+    """Return the names of the training points: those given, or their indices."""
+    return np.arange(n_train) if ids is None else _one_dimensional("ids", ids, n_train)
+
+
+def _one_dimensional(name: str, content: ArrayLike, n_train: int) -> AnyArray:
+    """Copy to an array of shape (n_train,), without turning numbers that stand beside strings into strings."""
+    array = np.array(content)
+    if array.dtype.kind in "US" and isinstance(content, (list, tuple)):
+        objects = np.array(content, dtype=object)
+        array = array if len({type(item) for item in objects.flat}) == 1 else objects
+    if array.shape != (n_train,):
+        raise ValueError(f"{name} must have one entry per training point, shape ({n_train},); got shape {array.shape}.")
+    return array

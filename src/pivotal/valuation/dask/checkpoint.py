@@ -1,0 +1,155 @@
+"""Finished blocks of queries on disk, so that a valuation goes on where the cluster that ran it died.
+
+A folder has one file for each finished block, and one that says which valuation they belong to. A file appears under
+its name only when it is complete, and the one that names the valuation is made once: of two valuations that begin at
+the same time in one folder, one is refused. Every block says, too, which valuation it is of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from pivotal.core.urls import first_line
+from pivotal.valuation.dask.blocks import Expected, pack, unpack
+from pivotal.valuation.dask.dask_tasks import Parts
+from pivotal.valuation.dask.folder import Folder
+
+__all__ = ["Checkpoint", "Identity"]
+
+_ABOUT: Final = "valuation.json"
+_ABOUT_BYTES: Final = 2**20
+_BLOCK: Final = re.compile(r"block-(0|[1-9]\d{0,17})\.npz")
+
+_READABLE: Final = ("version of pivotal", "format of blocks")
+
+Identity = Mapping[str, str | Mapping[str, str]]
+"""What tells a valuation from any other, by name: a token, or several of them."""
+
+Plain = dict[str, str | dict[str, str]]
+"""The same as JSON has it."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder of finished blocks, on any file system that fsspec knows.
+
+    Parameters
+    ----------
+    folder : Folder
+        Every worker must see the same one.
+    identity : str
+        Hexadecimal digits that tell the valuation from any other; known once the checkpoint is opened.
+    """
+
+    folder: Folder
+    identity: str = ""
+
+    @staticmethod
+    def at(path: str | os.PathLike[str]) -> Checkpoint:
+        """Return the checkpoint in a folder, which workers in other folders find as well."""
+        return Checkpoint(Folder.at(path))
+
+    @property
+    def url(self) -> str:
+        """Path or URL of the folder."""
+        return self.folder.url
+
+    def open(self, about: Identity) -> tuple[Self, frozenset[int]]:
+        """Return the checkpoint of a valuation, and which blocks are finished; a new folder becomes its own.
+
+        Parameters
+        ----------
+        about : mapping of str to str, or to a mapping of str to str
+            What tells this valuation from any other: data, settings, how queries are cut.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be used, or if what it says of its valuation is damaged.
+        ValueError
+            If it belongs to another valuation.
+        """
+        plain = {name: token if isinstance(token, str) else dict(token) for name, token in about.items()}
+        told = json.dumps(plain, indent=1, sort_keys=True).encode()
+        try:
+            names = self.folder.names()
+            if _ABOUT not in names:
+                self.folder.create(_ABOUT, told)
+        except OSError as error:
+            raise OSError(
+                f"cannot use {self.url} as a checkpoint: {first_line(error)}. Give a folder that can be written."
+            ) from error
+        self._compare(self._read(_ABOUT, _ABOUT_BYTES), plain)  # ours, or that of who was first
+        opened = replace(self, identity=hashlib.sha256(told).hexdigest())
+        return opened, frozenset(int(found[1]) for name in names if (found := _BLOCK.fullmatch(name)))
+
+    def save(self, block: int, parts: Parts) -> None:
+        """Keep a finished block."""
+        self.folder.write(_name(block), pack(parts, self.identity))
+
+    def load(self, block: int, expected: Expected) -> Parts:
+        """Return a finished block, after making sure that it is one.
+
+        Raises
+        ------
+        OSError
+            If it is not, or cannot be read.
+        """
+        content = self._read(_name(block))
+        try:
+            return unpack(content, expected)
+        except ValueError as error:
+            raise self._damaged(_name(block), error) from error
+
+    def _read(self, name: str, most: int | None = None) -> bytes:
+        try:
+            return self.folder.read(name, most)
+        except ValueError as error:
+            raise self._damaged(name, error) from error
+        except OSError as error:
+            reason = error.strerror or first_line(error)
+            raise OSError(f"cannot read {self.url}/{name}: {reason}. Run again once it can be read.") from error
+
+    def _damaged(self, name: str, error: Exception) -> OSError:
+        return OSError(
+            f"{self.url} is damaged in {self.url}/{name}: {first_line(error)}. Delete that file and run again."
+        )
+
+    def _compare(self, content: bytes, about: Plain) -> None:
+        """Say in what the valuation that a folder belongs to differs."""
+        try:
+            kept = json.loads(content)
+            if not isinstance(kept, dict):
+                raise ValueError("it must hold an object")
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(_ABOUT, error) from error
+        if kept == about:
+            return
+        # Another version explains all the rest.
+        names = [name for name in _READABLE if kept.get(name) != about.get(name)] or dict.fromkeys([*about, *kept])
+        odd = [_difference(name, kept.get(name), about.get(name)) for name in names]
+        raise ValueError(
+            f"the checkpoint {self.url} belongs to another valuation, with other "
+            f"{', '.join(name for name in odd if name)[:1000]}. Use another folder, or delete this one."
+        )
+
+
+def _name(block: int) -> str:
+    return f"block-{block}.npz"
+
+
+def _difference(name: str, kept: object, token: str | dict[str, str] | None) -> str:
+    """Return the name of what differs, with parts that differ in brackets; empty if nothing does."""
+    if kept == token:
+        return ""
+    if isinstance(kept, dict) and isinstance(token, dict):
+        return f"{name} ({', '.join(sorted(part for part in {*token, *kept} if kept.get(part) != token.get(part)))})"
+    if isinstance(kept, str) and isinstance(token, str) and name in _READABLE:
+        return f"{name} ({kept[:60]}; this is {token})"
+    return name if token is not None else repr(name)[:60]

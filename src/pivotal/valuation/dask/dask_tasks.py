@@ -1,0 +1,313 @@
+"""What workers run: each function is one task, and sees one shard and one block of queries at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_features
+from pivotal.core.voting import as_votes
+from pivotal.engine.exact import Engine
+from pivotal.engine.totals import Tally
+from pivotal.neighbors import Index, as_index
+from pivotal.valuation.dask.recipe import Plan
+
+__all__ = [
+    "SHORT",
+    "Account",
+    "Candidates",
+    "Count",
+    "Part",
+    "Parts",
+    "Queries",
+    "Shard",
+    "Sums",
+    "TooShort",
+    "account_of",
+    "add_parts",
+    "add_up",
+    "if_long_enough",
+    "mean_of",
+    "merge",
+    "open_shard",
+    "part_of",
+    "search",
+    "solve",
+    "take_labels",
+    "take_queries",
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which rows of a chunk: from a row to another, or the i-th of n equal parts where its length is not known."""
+
+    first: int
+    last: int
+    of: int | None = None
+    """Number of equal parts; None if `first` and `last` are rows."""
+
+    def rows(self, n_rows: int) -> slice:
+        """Return the rows, of so many."""
+        if self.of is None:
+            return slice(self.first, self.last)
+        return slice(n_rows * self.first // self.of, n_rows * self.last // self.of)
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Some training points, ready to be searched; no index where there are none."""
+
+    number: int
+    first: int
+    index: Index | None
+    labels: AnyArray
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """A block of queries; for training points that are queries, their shard and the first of their rows there."""
+
+    points: Any
+    shard: int | None = None
+    row: int = 0
+
+
+class Candidates(NamedTuple):
+    """The nearest points of some queries, nearest first, equal distances in order of the training index."""
+
+    distances: FloatArray
+    points: IndexArray
+    """Training indices."""
+
+    labels: AnyArray
+    """Class codes, or responses."""
+
+
+class Account(NamedTuple):
+    """What a block of queries counts besides the values."""
+
+    everyone: FloatArray
+    nobody: FloatArray
+    dropped: FloatArray
+    weights: FloatArray | None
+    spread: float
+    depth: int
+    error: float
+    short: bool
+    """Whether lists must be longer for the tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The values of a block's neighbours that are not 0, shard by shard, in the order of the queries within each."""
+
+    points: IndexArray
+    values: FloatArray
+    starts: IndexArray
+    """Where the entries of each shard begin; the last is their number."""
+
+    account: Account
+
+
+class Sums(NamedTuple):
+    """Sums of the values of a shard over the queries so far, and what rounding lost of them."""
+
+    totals: FloatArray
+    rests: FloatArray
+
+
+def open_shard(plan: Plan, number: int, points: Any, labels: Any) -> Shard:
+    """Make a shard of a chunk of training points and their labels."""
+    name = f"X_train, {plan.rows(number)},"
+    if points.shape[0] != len(labels):
+        raise ValueError(
+            f"X_train and y_train must have the same rows in each chunk; got {points.shape[0]} and {len(labels)} in "
+            f"chunk {number}. Repartition one of them."
+        )
+    first = int(plan.starts[number])
+    if len(labels) == 0:
+        return Shard(number, first, None, np.empty(0, np.float64 if plan.codes is None else np.int32))
+    recipe = plan.recipe
+    index = as_index(
+        recipe.neighbors,
+        check_features(points, name),
+        metric=recipe.metric,
+        metric_params=recipe.metric_params,
+        n_jobs=1,
+    )
+    return Shard(number, first, index, plan.encode(labels, "y_train"))
+
+
+def take_queries(chunk: Any, part: Part, shard: int | None) -> Queries:
+    """Return some rows of a chunk as queries."""
+    rows = part.rows(chunk.shape[0])
+    points = chunk[rows]
+    if points.shape[0]:
+        points = check_features(points, "X_train" if shard is not None else "X_test")
+    return Queries(points, shard, rows.start)
+
+
+def take_labels(plan: Plan, chunk: Any, part: Part) -> AnyArray:
+    """Return the codes of the labels of some rows of a chunk."""
+    name = "y_train" if plan.recipe.each_other else "y_test"
+    labels = chunk[part.rows(len(chunk))]
+    if len(labels) == 0:
+        return np.empty(0, np.float64 if plan.codes is None else np.int32)
+    return plan.encode(labels, name)
+
+
+def search(plan: Plan, shard: Shard, queries: Queries) -> Candidates:
+    """Return the nearest points of a shard for each query of a block."""
+    n_queries, own = queries.points.shape[0], queries.shard == shard.number
+    depth = min(plan.length, len(shard.labels) - own)
+    if shard.index is None or depth < 1 or n_queries == 0:
+        nobody = np.empty((n_queries, 0))
+        return Candidates(nobody, nobody.astype(np.int64), shard.labels[:0][nobody.astype(np.int64)])
+    if own:
+        near, far = shard.index.search_self(queries.row, queries.row + n_queries, depth)
+    else:
+        near, far = shard.index.search(queries.points, depth)
+    return Candidates(far, near + shard.first, shard.labels[near])
+
+
+def merge(plan: Plan, lists: Sequence[Candidates]) -> Candidates:
+    """Return the nearest of several lists, which come in the order of their shards."""
+    if len(lists) == 1:
+        return lists[0]
+    distances = np.concatenate([candidates.distances for candidates in lists], axis=1)
+    # Stable, so of equal distances the lower index is first; and quick, as there are few runs in order.
+    order = np.argsort(distances, axis=1, kind="stable")[:, : plan.length]
+    distances, points, labels = (
+        np.take_along_axis(np.concatenate([part[field] for part in lists], axis=1), order, 1) for field in range(3)
+    )
+    return Candidates(distances, points, labels)
+
+
+def number_queries(plan: Plan, chunk: int, part: Part) -> int:
+    """Return the number of the first query of a block among all queries, for messages."""
+    first, end = (int(row) for row in plan.asked[chunk : chunk + 2])
+    return first + int(part.rows(end - first).start)
+
+
+def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray | None, first: int) -> Parts:
+    """Return the values of the neighbours of a block of queries, the first of which has this number."""
+    recipe, n_queries = plan.recipe, len(targets)
+    if n_queries != near.points.shape[0]:
+        raise ValueError(
+            f"X_test and y_test must have the same rows in each chunk; got {near.points.shape[0]} and {n_queries} in "
+            "one of them. Repartition one of them."
+        )
+    if n_queries == 0:
+        nothing, spread = np.empty(0), 0.0
+        account = Account(nothing, nothing, nothing, weights, spread, plan.depth, 0.0, short=False)
+        return Parts(np.empty(0, np.int64), nothing, np.zeros(len(plan.starts), np.int64), account)
+    # The points that occur are the training set of an engine that need not know the others.
+    occurring, places = np.unique(near.points, return_inverse=True)
+    places = places.reshape(near.points.shape)
+    labels = np.empty(len(occurring), near.labels.dtype)
+    labels[places] = near.labels
+    engine = Engine(
+        labels,
+        recipe.game,
+        recipe.semivalue,
+        k=recipe.k,
+        n_classes=plan.n_classes,
+        n_players=plan.n_players,
+        most=plan.n_players,
+        tol=recipe.tol,
+        largest_vote=recipe.largest_vote,
+        n_jobs=1,
+        members=plan.members,
+    )
+    votes = as_votes(recipe.weights, near.distances, recipe.k, recipe.bits, first)
+    votes = None if votes is None else votes[:, : plan.depth]
+    places = np.ascontiguousarray(places[:, : plan.depth])
+    short = not engine.suffices(places, targets)
+    solved = engine.solved(places, votes, targets)
+    values, spread = solved.values, recipe.game.spread(plan.n_classes, plan.extremes, targets)
+    if weights is not None:
+        values *= weights[:, np.newaxis]
+    account = Account(solved.everyone, solved.nobody, solved.dropped, weights, spread, *solved.precision, short=short)
+    return _by_shard(plan, near.points[:, : plan.depth], values, account)
+
+
+def _by_shard(plan: Plan, points: IndexArray, values: FloatArray, account: Account) -> Parts:
+    rows, columns = np.nonzero(values)  # query after query
+    points, values = points[rows, columns], values[rows, columns]
+    shards = np.searchsorted(plan.starts, points, side="right") - 1
+    order = np.argsort(shards, kind="stable")
+    starts = np.searchsorted(shards[order], np.arange(len(plan.starts)))
+    return Parts(points[order], values[order], starts, account)
+
+
+def account_of(parts: Parts) -> Account:
+    """Return what a block counts besides the values."""
+    return parts.account
+
+
+def part_of(parts: Parts, shard: int) -> tuple[IndexArray, FloatArray]:
+    """Return the points of a shard that occur in a block, and their values."""
+    own = slice(parts.starts[shard], parts.starts[shard + 1])
+    # Copies, so that what moves, or is kept, is the part alone.
+    return parts.points[own].copy(), parts.values[own].copy()
+
+
+def add_parts(plan: Plan, shard: int, sums: Sums | None, parts: Sequence[tuple[IndexArray, FloatArray]]) -> Sums:
+    """Add the parts of some blocks, in the order of the queries, to the sums of a shard."""
+    from pivotal.kernels.accumulate import add_queries
+
+    first, last = int(plan.starts[shard]), int(plan.starts[shard + 1])
+    totals, rests = (np.zeros(last - first), np.zeros(last - first)) if sums is None else map(np.copy, sums)
+    for points, values in parts:
+        add_queries((points - first)[:, np.newaxis], values[:, np.newaxis], totals, rests)
+    return Sums(totals, rests)
+
+
+class Count(NamedTuple):
+    """What all blocks together count, and how exact they are."""
+
+    tally: Tally
+    depth: int
+    error: float
+    short: bool
+
+
+def add_up(accounts: Sequence[Account]) -> Count:
+    """Add up what the blocks count, in the order of the queries."""
+    tally = Tally()
+    for account in accounts:
+        if len(account.everyone):
+            tally = tally.counting(account.everyone, account.nobody, account.dropped, account.spread, account.weights)
+    return Count(
+        tally,
+        max(account.depth for account in accounts),
+        max(account.error for account in accounts),
+        any(account.short for account in accounts),
+    )
+
+
+def mean_of(sums: Sums, count: Count) -> FloatArray:
+    """Return the values of a shard: means over the queries."""
+    return (sums.totals + sums.rests) / count.tally.divisor
+
+
+class TooShort(ValueError):  # noqa: N818  # what happened says it better than what it is
+    """Lists must be longer for the tolerance."""
+
+
+SHORT: Final = (
+    "lists must be longer for the tolerance, as third classes are left out of the game; ask the lazy values "
+    "themselves, which look farther, or raise tol."
+)
+
+
+def if_long_enough(values: FloatArray, count: Count) -> FloatArray:
+    """Return the values of a shard, for those who cannot ask for longer lists."""
+    if count.short:
+        raise TooShort(SHORT)
+    return values

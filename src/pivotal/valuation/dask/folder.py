@@ -1,0 +1,139 @@
+"""A folder of small files that several machines see: on a disk, or under a prefix of an object store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pivotal.core.atomic import Elsewhere, whole_file
+from pivotal.core.regular_files import open_regular
+from pivotal.core.urls import in_words, is_object_store, local_path, locate
+
+__all__ = ["Folder"]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder, on any file system that fsspec knows.
+
+    Parameters
+    ----------
+    url : str
+        Absolute path, or URL.
+    """
+
+    url: str
+
+    @staticmethod
+    def at(path: str | os.PathLike[str]) -> Folder:
+        """Return the folder that a path stands for, which processes in other folders find as well."""
+        url = os.fspath(path)
+        here = local_path(url)
+        return Folder(url.rstrip("/") if here is None else str(Path(here).absolute()))
+
+    def names(self) -> set[str]:
+        """Return the names of the files; the folder is made if it is not there."""
+        if self._here is not None:
+            self._here.mkdir(parents=True, exist_ok=True)
+            return {entry.name for entry in self._here.iterdir()}
+        system, folder = self._there()
+        with self._in_words():
+            if not is_object_store(system):
+                system.makedirs(folder, exist_ok=True)
+            system.invalidate_cache()  # others write there too
+            try:
+                entries = system.ls(folder, detail=False)
+            except FileNotFoundError:
+                return set()  # an object store has no folders, only names that begin alike
+        return {str(entry).rstrip("/").rpartition("/")[2] for entry in entries}
+
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """Return what a file holds, which must be no more than so many bytes.
+
+        Raises
+        ------
+        OSError
+            If there is no such file, or if it cannot be read.
+        ValueError
+            If there is more, or if it is no file.
+        """
+        if self._here is not None:
+            with open_regular(self._here / name) as stream:
+                return _check_size(stream.read(-1 if most is None else most + 1), most)
+        system, folder = self._there()
+        with self._in_words():
+            content: bytes = system.cat_file(f"{folder}/{name}", end=None if most is None else most + 1)
+        return _check_size(content, most)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, whole or not at all; an older one is replaced."""
+        target = self._here / name if self._here is not None else self._elsewhere(name)
+        with whole_file(target) as file:
+            file.write(content)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write a file that is not there yet, whole or not at all; return False if somebody else was first."""
+        if self._here is not None:
+            return _create_here(self._here / name, content)
+        system, folder = self._there()
+        with self._in_words():
+            try:
+                system.pipe_file(f"{folder}/{name}", content, mode="create")
+            except FileExistsError:
+                return False
+            except (NotImplementedError, TypeError):  # a store that cannot say "only if it is not there"
+                if system.exists(f"{folder}/{name}"):
+                    return False
+                system.pipe_file(f"{folder}/{name}", content)
+        return True
+
+    @property
+    def _here(self) -> Path | None:
+        here = local_path(self.url)
+        return None if here is None else Path(here)
+
+    def _there(self) -> tuple[Any, str]:
+        system, folder = locate(self.url, "use")
+        return system, str(folder).rstrip("/")
+
+    def _elsewhere(self, name: str) -> Elsewhere:
+        system, folder = self._there()
+        return Elsewhere(f"{self.url}/{name}", system, f"{folder}/{name}")
+
+    def _in_words(self) -> contextlib.AbstractContextManager[None]:
+        return in_words(self.url, "use")
+
+
+def _check_size(content: bytes, most: int | None) -> bytes:
+    if most is not None and len(content) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    return content
+
+
+def _create_here(file: Path, content: bytes) -> bool:
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with whole_file(temporary) as stream:
+            stream.write(content)
+        try:
+            os.link(temporary, file)  # whole from the start, and an error if there is one
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            return _create_plainly(file, content)
+        return True
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _create_plainly(file: Path, content: bytes) -> bool:
+    try:
+        with file.open("xb") as stream:
+            stream.write(content)
+    except FileExistsError:
+        return False
+    return True

@@ -1,0 +1,217 @@
+"""Which task needs which: the graph of a valuation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from operator import getitem
+from typing import Any, Final
+
+from pivotal.core.query_weights import QueryWeights
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.valuation.dask.blocks import Expected
+from pivotal.valuation.dask.checkpoint import Checkpoint
+from pivotal.valuation.dask.dask_inputs import Rows
+from pivotal.valuation.dask.dask_tasks import (
+    Candidates,
+    Part,
+    Parts,
+    account_of,
+    add_parts,
+    add_up,
+    mean_of,
+    merge,
+    number_queries,
+    open_shard,
+    part_of,
+    search,
+    solve,
+    take_labels,
+    take_queries,
+)
+from pivotal.valuation.dask.recipe import Plan, Recipe, make_plan, summarise, weigh
+
+__all__ = ["Problem", "build"]
+
+Key = Callable[..., Any]
+"""From a name and numbers to the key of a task."""
+
+_MERGED_AT_ONCE: Final = 8
+_BLOCKS_AT_ONCE: Final = 64  # whose parts are added to the sums of a shard by one task
+_PARTS: Final = 8  # blocks of a chunk of queries whose length is not known
+_QUERIES_OF_UNKNOWN: Final = 4096  # in a block where the number of points is not known
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A valuation as it was asked for.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Settings.
+    points, labels : Rows
+        Training points and their labels, cut alike.
+    queries, targets : Rows or None
+        Queries and their labels, cut alike; None if the training points are the queries.
+    query_weights : QueryWeights
+        What was said about how much queries count.
+    own_weights : Rows or None
+        The weights of single queries, where they are a Dask collection.
+    block_size : int or None
+        Queries per block.
+    checkpoint : Checkpoint or None
+        Where finished blocks are kept.
+    """
+
+    recipe: Recipe
+    points: Rows
+    labels: Rows
+    queries: Rows | None
+    targets: Rows | None
+    query_weights: QueryWeights
+    own_weights: Rows | None = None
+    block_size: int | None = None
+    checkpoint: Checkpoint | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether anything was said about how much queries count."""
+        return any(said is not None for said in (*self.query_weights, self.own_weights))
+
+    def blocks(self) -> Iterator[tuple[int, Part]]:
+        """Cut the queries: the chunk, and which of its rows."""
+        rows = self.points if self.queries is None else self.queries
+        if rows.lengths is None:
+            for chunk in range(rows.n_chunks):
+                yield from ((chunk, Part(part, part + 1, _PARTS)) for part in range(_PARTS))
+            return
+        size = self.block_size or self._fitting()
+        for chunk, length in enumerate(rows.lengths):
+            n_blocks = -(-length // size)
+            for block in range(n_blocks):
+                yield chunk, Part(length * block // n_blocks, length * (block + 1) // n_blocks)
+
+    def _fitting(self) -> int:
+        """Return how many queries a block may have: their lists from a few shards are held by one task."""
+        if self.points.lengths is None:
+            return _QUERIES_OF_UNKNOWN
+        return self.recipe.fitting(self.recipe.most_depth(sum(self.points.lengths)))
+
+
+@dataclass(eq=False)
+class Graph:
+    """Tasks by their keys, and the keys of what is wanted in the end."""
+
+    tasks: dict[Any, Any] = field(default_factory=dict)
+    plan: str = ""
+    count: str = ""
+    values: list[Any] = field(default_factory=list)
+    n_blocks: int = 0
+
+
+def build(problem: Problem, token: str, finished: frozenset[int] | set[int] = frozenset()) -> Graph:
+    """Return the graph of a valuation.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was asked for.
+    token : str
+        Tells its keys from those of any other valuation.
+    finished : set of int
+        Blocks that the checkpoint has.
+    """
+    graph = Graph()
+
+    def key(name: str, *place: int) -> Any:
+        return (f"pivotal-{name}-{token}", *place) if place else f"pivotal-{name}-{token}"
+
+    tasks, recipe = graph.tasks, problem.recipe
+    graph.plan, graph.count = key("plan"), key("count")
+    recipe_key = key("recipe")
+    tasks[recipe_key] = recipe
+    shards = range(problem.points.n_chunks)
+    for shard, labels in enumerate(problem.labels.keys):
+        tasks[key("labels", shard)] = (summarise, recipe_key, labels, "y_train")
+        tasks[key("shard", shard)] = (open_shard, graph.plan, shard, problem.points.keys[shard], labels)
+    targets = [] if problem.targets is None else problem.targets.keys
+    for chunk, labels in enumerate(targets):
+        tasks[key("targets", chunk)] = (summarise, recipe_key, labels, "y_test")
+    tasks[graph.plan] = (
+        make_plan,
+        recipe_key,
+        [key("labels", shard) for shard in shards],
+        [key("targets", chunk) for chunk in range(len(targets))],
+    )
+    blocks = list(problem.blocks())
+    graph.n_blocks = len(blocks)
+    weighted = _weigh(problem, tasks, key, len(blocks)) if problem.weighted else None
+    for block, (chunk, part) in enumerate(blocks):
+        labelled = problem.labels if problem.targets is None else problem.targets
+        tasks[key("codes", block)] = (take_labels, graph.plan, labelled.keys[chunk], part)
+        solved = key("solved", block)
+        share = None if weighted is None else (getitem, weighted, block)
+        if block in finished:
+            tasks[solved] = (_load, graph.plan, key("codes", block), share, problem.checkpoint, block)
+        else:
+            source, own = (problem.points, chunk) if problem.queries is None else (problem.queries, None)
+            tasks[key("queries", block)] = (take_queries, source.keys[chunk], part, own)
+            near = _find(tasks, key, graph.plan, block, shards)
+            number = (number_queries, graph.plan, chunk, part)
+            tasks[solved] = (_solve, graph.plan, near, key("codes", block), share, number, problem.checkpoint, block)
+        tasks[key("account", block)] = (account_of, solved)
+        tasks.update({key("part", block, shard): (part_of, solved, shard) for shard in shards})
+    tasks[graph.count] = (add_up, [key("account", block) for block in range(len(blocks))])
+    for shard in shards:
+        sums: Any = None
+        for step, first in enumerate(range(0, len(blocks), _BLOCKS_AT_ONCE)):
+            group = range(first, min(first + _BLOCKS_AT_ONCE, len(blocks)))
+            parts = [key("part", block, shard) for block in group]
+            tasks[key("sums", shard, step)] = (add_parts, graph.plan, shard, sums, parts)
+            sums = key("sums", shard, step)
+        graph.values.append(key("values", shard))
+        tasks[graph.values[-1]] = (mean_of, sums, graph.count)
+    return graph
+
+
+def _find(tasks: dict[Any, Any], key: Key, plan: str, block: int, shards: range) -> Any:
+    """Add the search of a block in all shards, and the tree that merges what is found; return the key of its root."""
+    near = [key("near", block, shard) for shard in shards]
+    tasks.update({name: (search, plan, key("shard", shard), key("queries", block)) for shard, name in enumerate(near)})
+    level = 0
+    while len(near) > 1:
+        level += 1
+        groups = [near[first : first + _MERGED_AT_ONCE] for first in range(0, len(near), _MERGED_AT_ONCE)]
+        near = [key("merged", block, level, place) for place in range(len(groups))]
+        tasks.update({name: (merge, plan, group) for name, group in zip(near, groups, strict=True)})
+    return near[0]
+
+
+def _weigh(problem: Problem, tasks: dict[Any, Any], key: Key, n_blocks: int) -> str:
+    """Add the weights of the queries of all blocks; return their key."""
+    own = None if problem.own_weights is None else problem.own_weights.keys
+    codes = [key("codes", block) for block in range(n_blocks)]
+    name: str = key("weights")
+    tasks[name] = (partial(weigh, problem.query_weights), key("plan"), codes, own)
+    return name
+
+
+def _solve(
+    plan: Plan,
+    near: Candidates,
+    targets: AnyArray,
+    weights: FloatArray | None,
+    first: int,
+    checkpoint: Checkpoint | None,
+    block: int,
+) -> Parts:
+    parts = solve(plan, near, targets, weights, first)
+    if checkpoint is not None and not parts.account.short:
+        checkpoint.save(block, parts)
+    return parts
+
+
+def _load(plan: Plan, targets: AnyArray, weights: FloatArray | None, checkpoint: Checkpoint, block: int) -> Parts:
+    return checkpoint.load(block, Expected(checkpoint.identity, plan, targets, weights))

@@ -1,0 +1,271 @@
+"""What is decided once, from the labels alone: the classes, the number of points, how long lists must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pivotal.core.games import Game
+from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_classes, check_same_kind
+from pivotal.core.query_weights import QueryWeights
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.weights import Weights
+from pivotal.engine.exact import Lists
+from pivotal.neighbors import fitting_queries
+
+__all__ = ["ENTRY_BYTES", "Plan", "Recipe", "Summary", "make_plan", "read_labels", "summarise", "weigh"]
+
+ENTRY_BYTES: Final = 20
+"""What an entry of a list takes when it moves: distance, training index, class code."""
+
+_LIST_BYTES: Final = 2**28  # what the lists of a block may take where nothing else is said
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What the user chose, checked.
+
+    Parameters
+    ----------
+    game, semivalue, weights, k, bits, tol, metric, metric_params, neighbors, classes
+        As in `pivotal.KNNValuation`, as objects.
+    each_other : bool
+        Whether the training points are the queries.
+    max_memory : int or None
+        Bytes that the lists of a block may take.
+    stretch : int, default=1
+        How many times longer lists are than they should be at first: where third classes are left out of a game, how
+        long is long enough is only seen in the lists themselves.
+    """
+
+    game: Game
+    semivalue: Semivalue
+    weights: Weights
+    k: int
+    bits: int
+    tol: float
+    metric: Any
+    metric_params: Mapping[str, Any] | None
+    neighbors: Any
+    classes: Any
+    each_other: bool
+    max_memory: int | None
+    stretch: int = 1
+
+    @property
+    def largest_vote(self) -> int | None:
+        """Largest integer vote; None means one vote each."""
+        return 2**self.bits - 1 if self.weights.weighted else None
+
+    def most_depth(self, n_train: int) -> int:
+        """Return how long lists are at most before they are stretched, whatever the number of classes."""
+        deepest = self.semivalue.depth(self.k, self.tol, n_train, 2.0)
+        if not self.game.sees_only_top_k(3):
+            deepest *= 4
+        return min(n_train, max(self.k, self.weights.depth(self.k), deepest))
+
+    def fitting(self, depth: int) -> int:
+        """Return how many queries a block should have, given how long their lists are."""
+        return fitting_queries(depth, self.max_memory)
+
+
+class Summary(NamedTuple):
+    """What a shard's labels say."""
+
+    n_rows: int
+    labels: AnyArray
+    """Those that occur, in the order in which they do; the smallest and the largest for regression."""
+
+    counts: IndexArray
+    """How often each of them occurs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What every task goes by.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What the user chose.
+    codes : ClassCodes or None
+        The label set; None for regression.
+    starts : int64 array of shape (n_shards + 1,)
+        Training index of the first point of each shard, and the number of points.
+    members : int64 array of shape (n_classes,)
+        How many points each class has.
+    extremes : float64 array
+        The smallest and the largest response, for regression.
+    depth, needed : int
+        How many neighbours the engine wants, and how many the weights need to see.
+    asked : int64 array of shape (n_chunks + 1,)
+        Number of the first query of each chunk of queries, and the number of queries.
+    """
+
+    recipe: Recipe
+    codes: ClassCodes | None
+    starts: IndexArray
+    members: IndexArray
+    extremes: FloatArray
+    depth: int
+    needed: int
+    asked: IndexArray
+
+    @property
+    def n_train(self) -> int:
+        """Number of training points."""
+        return int(self.starts[-1])
+
+    @property
+    def n_players(self) -> int:
+        """Number of points in the game of one query."""
+        return self.n_train - self.recipe.each_other
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for regression."""
+        return 0 if self.codes is None else len(self.codes.classes)
+
+    @property
+    def length(self) -> int:
+        """How many neighbours to look for."""
+        return max(self.depth, self.needed)
+
+    def rows(self, shard: int) -> str:
+        """Say which training points a shard has, for messages."""
+        return f"rows {self.starts[shard]} to {self.starts[shard + 1] - 1}"
+
+    def encode(self, labels: AnyArray, name: str) -> AnyArray:
+        """Return labels as class codes, or responses as they are."""
+        return as_responses(labels, name) if self.codes is None else self.codes.encode(as_labels(labels, name), name)
+
+
+def read_labels(recipe: Recipe, chunk: Any, name: str) -> AnyArray:
+    """Return the labels of a chunk, checked; a chunk may be empty."""
+    if len(chunk) == 0:
+        return np.empty(0, np.float64 if recipe.game.task == "regression" else object)
+    return as_responses(chunk, name) if recipe.game.task == "regression" else as_labels(chunk, name)
+
+
+def summarise(recipe: Recipe, chunk: Any, name: str) -> Summary:
+    """Return what the plan must know of the labels of a chunk."""
+    labels = read_labels(recipe, chunk, name)
+    if len(labels) == 0:
+        return Summary(0, labels, np.empty(0, np.int64))
+    if recipe.game.task == "regression":
+        return Summary(len(labels), np.array([labels.min(), labels.max()]), np.empty(0, np.int64))
+    codes, seen = pd.factorize(labels)
+    return Summary(len(labels), np.asarray(seen), np.bincount(codes, minlength=len(seen)))
+
+
+def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary]) -> Plan:
+    """Put together what the labels of all chunks say.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What the user chose.
+    shards, blocks : sequence of Summary
+        Of the training labels, and of those of the queries unless the training points are the queries.
+    """
+    starts = _starts(shards)
+    n_train = int(starts[-1])
+    if n_train == 0:
+        raise ValueError("X_train must have at least one row; got none in any of its chunks.")
+    if recipe.each_other and n_train < 2:
+        raise ValueError("points that value each other must be at least two; got 1. Pass a test set.")
+    if not recipe.each_other and not any(block.n_rows for block in blocks):
+        raise ValueError("X_test must have at least one row; got none in any of its chunks.")
+    codes, members, extremes = None, np.empty(0, np.int64), np.empty(0)
+    if recipe.game.task == "regression":
+        extremes = np.array([min(_labels(shards)), max(_labels(shards))])
+    else:
+        codes, members = _classes(recipe, shards, blocks)
+    n_classes, n_players = (0 if codes is None else len(codes.classes)), n_train - recipe.each_other
+    lists = Lists(
+        np.empty(0, np.int32),
+        recipe.game,
+        recipe.semivalue,
+        k=recipe.k,
+        n_classes=n_classes,
+        n_players=n_players,
+        most=n_players,
+        tol=recipe.tol,
+        members=members,
+    )
+    depth = min(n_players, lists.depth * recipe.stretch)
+    needed = min(n_players, recipe.weights.depth(recipe.k)) if recipe.weights.weighted else 0
+    plan = Plan(
+        recipe, codes, starts, members, extremes, depth, needed, starts if recipe.each_other else _starts(blocks)
+    )
+    _check_room(plan)
+    return plan
+
+
+def _starts(summaries: Sequence[Summary]) -> IndexArray:
+    """Return the number of the first row of each chunk, and the number of rows."""
+    return np.cumsum([0, *(summary.n_rows for summary in summaries)], dtype=np.int64)
+
+
+def _labels(summaries: Sequence[Summary]) -> AnyArray:
+    return np.concatenate([summary.labels for summary in summaries if summary.n_rows])
+
+
+def _classes(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary]) -> tuple[ClassCodes, IndexArray]:
+    """Return the label set in the order in which labels occur, and how many training points have each."""
+    seen = [summary.labels for summary in (*shards, *blocks) if summary.n_rows]
+    if any(block.n_rows for block in blocks):
+        check_same_kind(_labels(shards), _labels(blocks))
+    codes = ClassCodes.of(*seen, classes=recipe.classes, counted=False)
+    members = np.zeros(len(codes.classes), np.int64)
+    for shard in shards:
+        if shard.n_rows:
+            members[codes.encode(shard.labels, "y_train")] += shard.counts
+    if recipe.classes is None:
+        check_classes(np.asarray(codes.classes)[members > 0], members[members > 0])
+    return codes, members
+
+
+def _check_room(plan: Plan) -> None:
+    """Raise where the list of a single query is more than a worker should hold."""
+    recipe = plan.recipe
+    room = _LIST_BYTES if recipe.max_memory is None else recipe.max_memory
+    if plan.length * 2 * ENTRY_BYTES <= room:
+        return
+    enough = next((tol for tol in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2) if _bytes(recipe, tol, plan) <= room), 0.1)
+    raise ValueError(
+        f"{recipe.semivalue} values at tol={recipe.tol:g} look at {plan.length} points for every query, "
+        f"{plan.length * 2 * ENTRY_BYTES} bytes of lists, more than the {room} bytes allowed. Pass tol={enough:g}, of "
+        f"which the error bound gives account, or raise max_memory."
+    )
+
+
+def _bytes(recipe: Recipe, tol: float, plan: Plan) -> int:
+    return 2 * ENTRY_BYTES * recipe.semivalue.depth(recipe.k, tol, plan.n_players, 2.0)
+
+
+def weigh(
+    query_weights: QueryWeights, plan: Plan, targets: Sequence[AnyArray], own: Sequence[AnyArray] | None
+) -> list[FloatArray]:
+    """Return the weights of the queries, block by block.
+
+    Parameters
+    ----------
+    query_weights : QueryWeights
+        What was said about them.
+    plan : Plan
+        For the label set.
+    targets : sequence of arrays
+        Class codes, or responses, of the queries of each block.
+    own : sequence of arrays, or None
+        The weights of single queries, where they come in chunks.
+    """
+    said = query_weights if own is None else QueryWeights(np.concatenate(own), query_weights.by_class)
+    weights = said.of(np.concatenate(targets), plan.codes)
+    assert weights is not None  # asked for only where something was said
+    return np.split(weights, np.cumsum([len(block) for block in targets])[:-1])

@@ -1,0 +1,122 @@
+"""What a fitted nearest-neighbour model of scikit-learn brings: points, labels, settings, and the kind of its game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
+
+from pivotal.core.games import as_game
+from pivotal.core.given import is_given
+from pivotal.core.identity import token
+from pivotal.core.weights import as_weights
+
+__all__ = ["FittedModel"]
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted KNeighborsClassifier or KNeighborsRegressor, perhaps at the end of a pipeline.
+
+    Parameters
+    ----------
+    neighbors : fitted estimator
+        The nearest-neighbour model itself.
+    transform : callable
+        What the steps before it do to features.
+    """
+
+    neighbors: Any
+    transform: Callable[[Any], Any]
+
+    @staticmethod
+    def of(model: Any) -> FittedModel:
+        """Return what is known of a model, or say what it must be."""
+        last, transform = model, _same
+        if isinstance(model, Pipeline):
+            last = model.steps[-1][1]
+            transform = model[:-1].transform if len(model) > 1 else _same
+        if hasattr(last, "radius_neighbors") and not hasattr(last, "kneighbors"):
+            raise TypeError(
+                f"model must be a fitted KNeighborsClassifier or KNeighborsRegressor; got {type(last).__name__}, which "
+                f"lets everyone within a radius vote. Pass its training points with utility='threshold({last.radius})'."
+            )
+        if not all(hasattr(last, name) for name in ("n_neighbors", "kneighbors", "predict")):
+            raise TypeError(
+                "model must be a fitted KNeighborsClassifier or KNeighborsRegressor, or a pipeline that ends in one; "
+                f"got {type(last).__name__}."
+            )
+        if not hasattr(last, "_y"):
+            raise TypeError(
+                f"model must be a fitted KNeighborsClassifier or KNeighborsRegressor; got {type(last).__name__}. "
+                "Fit it first."
+            )
+        if last.effective_metric_ == "precomputed":
+            raise ValueError(
+                'model has metric="precomputed" and holds distances instead of points; pass its lists of neighbours to '
+                "pivotal.value_from_neighbors."
+            )
+        return FittedModel(last, transform)
+
+    def points(self) -> tuple[Any, Any]:
+        """Return the training points and their labels."""
+        model = self.neighbors
+        names = getattr(model, "classes_", None)
+        if isinstance(names, list):  # many labels per point
+            return model._fit_X, np.column_stack([own[codes] for own, codes in zip(names, model._y.T, strict=True)])
+        return model._fit_X, model._y if names is None else names[model._y]
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that the model brings, if those that were given do not contradict them.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Arguments of `pivotal.value`, defaults among them.
+        """
+        model = self.neighbors
+        parameters = {name: own for name, own in model.effective_metric_params_.items() if own is not None} or None
+        found = {
+            "k": model.n_neighbors,
+            "weights": model.weights,
+            "metric": model.effective_metric_,
+            "metric_params": parameters,
+        }
+        # What the model was made with says the same as what it made of it.
+        said = {**found, "metric": model.metric, "metric_params": model.metric_params or parameters}
+        for name, own in found.items():
+            if is_given(given[name]) and not any(_agree(name, given[name], one) for one in (own, said[name])):
+                raise ValueError(
+                    f"a model brings its own {name}, and this one has {name}={said[name]!r}; got "
+                    f"{name}={given[name]!r} as well. Leave it out."
+                )
+        if not is_given(given["utility"]):
+            return {**found, "utility": "regression"} if is_regressor(model) else found
+        task = "regression" if is_regressor(model) else "classification"
+        if as_game(given["utility"]).task != task:
+            fitting = "regression" if task == "regression" else "hard"
+            raise ValueError(
+                f"utility={str(as_game(given['utility']))!r} is not for {task}; got a {type(model).__name__} as model. "
+                f"Leave it out, or use utility={fitting!r}."
+            )
+        return found
+
+
+def _same(rows: Any) -> Any:
+    return rows
+
+
+def _agree(name: str, given: Any, own: Any) -> bool:
+    """Return whether two settings mean the same."""
+    if name == "weights":
+        given, own = as_weights(given), as_weights(own)
+    if name == "metric_params":
+        given, own = given or None, own or None
+    try:
+        return given is own or bool(given == own) or token(given) == token(own)
+    except (TypeError, ValueError):  # arrays among the parameters, or objects that cannot be told by their content
+        return False

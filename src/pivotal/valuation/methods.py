@@ -1,0 +1,363 @@
+"""The methods of valuation by name: what each computes, what it costs, what it needs.
+
+A name is a way to run (the exact engine, one of its samplers, or a function of `pivotal.baselines`) together with the
+settings that the name stands for. ``pivotal.value(..., method="bv-uw")`` looks it up here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pivotal.core.providers import provided
+
+__all__ = ["Method", "MethodTable", "as_method", "methods"]
+
+# What a neighbour model is made of, and when sampling stops: settings of `value` that some functions take as well.
+_NEIGHBOUR_MODEL = ("k", "utility", "semivalue", "weights", "bits", "metric", "metric_params", "neighbors", "classes")
+_SAMPLING = ("n_samples", "target_se", "max_time")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One way to value training points.
+
+    Parameters
+    ----------
+    name : str
+        What ``method=`` takes.
+    title : str
+        What it computes, in one line.
+    kind : {"exact", "sampled", "heuristic"}
+        Exact values of a game, estimates of them with standard errors, or scores that are values of no game.
+    run : str or callable
+        ``"exact"``, ``"coalitions"`` or ``"permutations"``, the ways of the engine; a function of `pivotal.baselines`
+        as ``"module:function"``; or any function.
+    presets : mapping of str to object
+        Settings of `pivotal.value` that the name fixes; choosing another one contradicts the name.
+    suggests : mapping of str to object
+        Settings of `pivotal.value` that the name brings where the caller leaves the default; another choice stands.
+    takes : tuple of str
+        Settings of `pivotal.value` that a function takes as keywords; the engine's ways take them all.
+    needs : tuple of str
+        What it cannot do without, in plain words.
+    cost : str
+        How the work grows. n: training points, q: queries, d: features, k: neighbours, m: samples, W: the largest
+        sum of k votes; "search" finds neighbours, "fit" trains and scores one model.
+    paper : str or None
+        Its abbreviation in the paper's experiments.
+
+    Examples
+    --------
+    >>> method = as_method("bv-uw")
+    >>> method.run, dict(method.presets)
+    ('exact', {'utility': 'hard', 'semivalue': 'banzhaf', 'weights': 'uniform'})
+    """
+
+    name: str
+    title: str
+    kind: Literal["exact", "sampled", "heuristic"]
+    run: str | Callable[..., Any]
+    presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    suggests: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    takes: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    cost: str = ""
+    paper: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("presets", "suggests"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __str__(self) -> str:
+        stands_for = ", ".join(f"{name}={value!r}" for name, value in self.presets.items())
+        suggests = ", ".join(f"{name}={value!r} unless chosen" for name, value in self.suggests.items())
+        lines = [
+            f"{self.name}: {self.title}",
+            f"  kind: {self.kind}",
+            f"  cost: {self.cost}",
+            f"  needs: {', '.join(self.needs)}",
+            f"  stands for: {', '.join(filter(None, [stands_for, suggests]))}",
+        ]
+        return "\n".join(line for line in lines if not line.endswith(": "))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        state |= {"presets": dict(self.presets), "suggests": dict(self.suggests)}  # a mapping proxy cannot be pickled
+        return _rebuild, (state,)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether a function runs it, rather than the engine."""
+        return callable(self.run) or ":" in self.run
+
+    def function(self) -> Callable[..., Any]:
+        """Import the function that runs it."""
+        if callable(self.run):
+            return self.run
+        module, _, name = self.run.partition(":")
+        if not name:
+            raise ValueError(f"{self.name!r} is run by the engine, not by a function; pass it to pivotal.value.")
+        found: Callable[..., Any] = getattr(getattr(provided("baselines"), module), name)
+        return found
+
+
+def _rebuild(state: dict[str, Any]) -> Method:
+    return Method(**state)
+
+
+class MethodTable(tuple[Method, ...]):
+    """All methods; prints as a table.
+
+    Examples
+    --------
+    >>> [method.name for method in methods() if method.kind == "heuristic"]
+    ['lava', 'inf', 'rand']
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        rows = [("method", "kind", "what it computes"), *((m.name, m.kind, m.title) for m in self)]
+        wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        return "\n".join(f"{name:<{wide[0]}}  {kind:<{wide[1]}}  {title}" for name, kind, title in rows)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{title}</th>" for title in ("method", "kind", "what it computes", "cost", "needs"))
+        rows = [
+            "".join(f"<td>{html.escape(cell)}</td>" for cell in (m.name, m.kind, m.title, m.cost, ", ".join(m.needs)))
+            for m in self
+        ]
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _hard(semivalue: str, **more: str) -> dict[str, str]:
+    return {"utility": "hard", "semivalue": semivalue, **more}
+
+
+_DISTANCE = {"weights": "distance"}
+_A_TEST_SET = "a test set"
+_A_MODEL = "a scikit-learn model (a default is there)"
+_RETRAINING = "retraining:retrain"
+
+_ALL = MethodTable(
+    (
+        Method(
+            name="exact",
+            title="any game, any semivalue, exactly, with an error bound",
+            kind="exact",
+            run="exact",
+            cost="search + O(k) to O(n k W) per query, independent of n for Banzhaf",
+        ),
+        Method(
+            name="coalitions",
+            title="the same, estimated from random coalitions that serve all points at once",
+            kind="sampled",
+            run="coalitions",
+            cost="search + O(m k) per query",
+        ),
+        Method(
+            name="permutations",
+            title="the same, estimated from random orders in which the points join",
+            kind="sampled",
+            run="permutations",
+            cost="search + O(m n log k) per query",
+        ),
+        Method(
+            name="bf",
+            title="the definition: every coalition of the training points, one by one",
+            kind="exact",
+            run="enumeration:enumerate_coalitions",
+            takes=_NEIGHBOUR_MODEL,
+            needs=(_A_TEST_SET, "at most 20 training points"),
+            cost="O(2^n n) per query",
+            paper="bf",
+        ),
+        Method(
+            name="bv",
+            title="Banzhaf values, hard votes, weighted by distance",
+            kind="exact",
+            run="exact",
+            presets=_hard("banzhaf"),
+            suggests=_DISTANCE,
+            cost="search + O(k^2 W) per query, whatever n; O(W n^4) in the paper",
+            paper="bv",
+        ),
+        Method(
+            name="bv-fast",
+            title="the same values as bv, which the paper computes faster and one engine computes here",
+            kind="exact",
+            run="exact",
+            presets=_hard("banzhaf"),
+            suggests=_DISTANCE,
+            cost="search + O(k^2 W) per query, whatever n; O(W k n^2) in the paper",
+            paper="bv-fast",
+        ),
+        Method(
+            name="bv-uw",
+            title="Banzhaf values, hard votes, one vote each",
+            kind="exact",
+            run="exact",
+            presets=_hard("banzhaf", weights="uniform"),
+            cost="search + O(k) per query, whatever n; O(n k^2) in the paper",
+            paper="bv-uw",
+        ),
+        Method(
+            name="bv-mc",
+            title="Banzhaf values, hard votes, estimated from coalitions",
+            kind="sampled",
+            run="coalitions",
+            presets=_hard("banzhaf"),
+            cost="search + O(m k) per query",
+            paper="bv-mc",
+        ),
+        Method(
+            name="bv-perm",
+            title="Banzhaf values, hard votes, estimated from permutations, re-weighted",
+            kind="sampled",
+            run="permutations",
+            presets=_hard("banzhaf"),
+            cost="search + O(m n log k) per query",
+        ),
+        Method(
+            name="sv",
+            title="Shapley values, hard votes, weighted by distance",
+            kind="exact",
+            run="exact",
+            presets=_hard("shapley"),
+            suggests=_DISTANCE,
+            cost="search + O(n k W) per query; O(W k^2 n^2) in Wang, Mittal and Jia (2024)",
+            paper="sv",
+        ),
+        Method(
+            name="sv-uw",
+            title="Shapley values, hard votes, one vote each",
+            kind="exact",
+            run="exact",
+            presets=_hard("shapley", weights="uniform"),
+            cost="search + O(n) per query with two classes, O(n k) with more",
+            paper="sv-uw",
+        ),
+        Method(
+            name="sv-soft",
+            title="Shapley values, soft labels, one vote each: the KNN-Shapley of Jia et al. (2019)",
+            kind="exact",
+            run="exact",
+            presets={"utility": "soft-k", "semivalue": "shapley", "weights": "uniform"},
+            cost="search + O(n) per query",
+            paper="sv-soft",
+        ),
+        Method(
+            name="sv-mc",
+            title="Shapley values, hard votes, estimated from permutations",
+            kind="sampled",
+            run="permutations",
+            presets=_hard("shapley"),
+            cost="search + O(m n log k) per query",
+            paper="sv-mc",
+        ),
+        Method(
+            name="loo",
+            title="leave-one-out: what the neighbour model loses without the point",
+            kind="exact",
+            run="exact",
+            presets={"semivalue": "loo"},
+            cost="search + O(k) per query",
+            paper="loo",
+        ),
+        Method(
+            name="sv-retrain",
+            title="Shapley values of any model, retrained along permutations: Data Shapley",
+            kind="sampled",
+            run=_RETRAINING,
+            presets={"semivalue": "shapley"},
+            takes=("semivalue", *_SAMPLING),
+            needs=(_A_TEST_SET, _A_MODEL),
+            cost="m n fits",
+        ),
+        Method(
+            name="beta-mc",
+            title="Beta Shapley values of any model, retrained along permutations: Kwon and Zou (2022)",
+            kind="sampled",
+            run=_RETRAINING,
+            suggests={"semivalue": "beta(4,1)"},
+            takes=("semivalue", *_SAMPLING),
+            needs=(_A_TEST_SET, _A_MODEL),
+            cost="m n fits",
+            paper="beta-mc",
+        ),
+        Method(
+            name="banzhaf-msr",
+            title="Banzhaf values of any model, every retraining serving all points: Wang and Jia (2023)",
+            kind="sampled",
+            run="retraining:retrain_msr",
+            suggests={"semivalue": "banzhaf"},
+            takes=("semivalue", *_SAMPLING),
+            needs=(_A_TEST_SET, _A_MODEL),
+            cost="m fits",
+        ),
+        Method(
+            name="lava",
+            title="how much a point adds to the distance between training and test set: Just et al. (2023)",
+            kind="heuristic",
+            run="lava:lava",
+            needs=(_A_TEST_SET, "POT: pip install 'pivotal[lava]'"),
+            cost="an optimal transport between n and q points",
+            paper="lava",
+        ),
+        Method(
+            name="inf",
+            title="influence function: leave-one-out of a logistic regression, to first order",
+            kind="heuristic",
+            run="influence:influence",
+            needs=(_A_TEST_SET, "two classes or more"),
+            cost="one fit + O(n d^2 + d^3)",
+            paper="inf",
+        ),
+        Method(
+            name="rand",
+            title="random values, the floor for every comparison",
+            kind="heuristic",
+            run="chance:chance",
+            cost="O(n)",
+            paper="rand",
+        ),
+    )
+)
+_BY_NAME = {method.name: method for method in _ALL}
+
+
+def methods() -> MethodTable:
+    """Return all methods, the general ways first; the tuple prints as a table.
+
+    Examples
+    --------
+    >>> print(repr(methods()).splitlines()[1])
+    exact         exact      any game, any semivalue, exactly, with an error bound
+    """
+    return _ALL
+
+
+def as_method(name: str | Method) -> Method:
+    """Return the method of that name; a `Method` is returned as it is.
+
+    Examples
+    --------
+    >>> as_method("beta-mc").title
+    'Beta Shapley values of any model, retrained along permutations: Kwon and Zou (2022)'
+    """
+    if isinstance(name, Method):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"method must be a name or a Method; got {name!r}. Use one of {', '.join(_BY_NAME)}.")
+    known = name.strip().lower().replace("_", "-")
+    if known in _BY_NAME:
+        return _BY_NAME[known]
+    near = difflib.get_close_matches(known, _BY_NAME, n=3, cutoff=0.6)
+    near += [m.name for m in _ALL if len(known) > 2 and known in m.title.lower() and m.name not in near][:3]
+    hint = f"Did you mean {' or '.join(repr(other) for other in near)}? " if near else ""
+    raise ValueError(f"method must name a method; got {name!r}. {hint}Use one of {', '.join(_BY_NAME)}.")

@@ -1,0 +1,176 @@
+"""One search for all settings: each block of neighbours is handed to the engine of every setting in turn."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.core.conventions import Convention
+from pivotal.core.games import Game
+from pivotal.core.progress import tqdm
+from pivotal.core.query_weights import QueryWeights
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.weights import Weights
+from pivotal.engine.joblib_backend import say_here
+from pivotal.neighbors import blocks
+from pivotal.neighbors.metrics import Metric
+from pivotal.valuation.estimator import DEFAULT_TOL, KNNValuation, ids_of
+from pivotal.valuation.sweep._sweep_result import Sweep
+from pivotal.valuation.sweep._sweep_settings import NAMED, combine, identity_of
+from pivotal.valuation.value import fit_points
+
+__all__ = ["sweep"]
+
+_Utility = str | Game | Convention
+_Loudness = str | Weights | Callable[..., Any] | None
+
+
+def sweep(
+    X_train: Any,
+    y_train: Any,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    k: int | Iterable[int] = range(1, 21),
+    utility: _Utility | Iterable[_Utility] = "hard",
+    semivalue: str | Semivalue | Iterable[str | Semivalue] = "banzhaf",
+    weights: _Loudness | Iterable[_Loudness] = "uniform",
+    bits: int | Iterable[int] | None = None,
+    metric: Metric = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    neighbors: Any = "auto",
+    tol: float = DEFAULT_TOL,
+    classes: npt.ArrayLike | None = None,
+    ids: npt.ArrayLike | None = None,
+    query_weights: npt.ArrayLike | None = None,
+    class_weight: str | Mapping[Any, float] | None = None,
+    n_jobs: int | None = -1,
+    block_size: int | None = None,
+    max_memory: int | str | None = None,
+    progress: bool = False,
+) -> Sweep:
+    """Return exact values under all combinations of several settings, from one search for neighbours.
+
+    Parameters
+    ----------
+    X_train, y_train, X_test, y_test
+        As in `pivotal.value`.
+    k, utility, semivalue, weights, bits
+        One or several of each, as `pivotal.value` takes them. Where votes are one each, bits make no difference and
+        are gone through once. Functions that differ are different choices, whatever they are called: two lambdas are
+        labelled "<lambda> (1)" and "<lambda> (2)".
+    metric, metric_params, neighbors, tol, classes, ids, query_weights, class_weight
+        As in `pivotal.value`.
+    n_jobs, block_size, max_memory, progress
+        As in `pivotal.value`. The memory of an engine, twice the number of training points and what its tables take,
+        is needed for every setting.
+
+    Returns
+    -------
+    Sweep
+        A table of values, how alike the rankings are, and the `Values` of each setting: those of `pivotal.value`, to
+        the last bit. Only an approximate index may find other neighbours when it is asked for more of them, and so may
+        a tree with a metric other than the Euclidean among points at equal distances.
+
+    Examples
+    --------
+    >>> import pivotal
+    >>> X_train, y_train, X_test, y_test = [[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0]
+    >>> swept = pivotal.sweep(X_train, y_train, X_test, y_test, k=[1, 2], semivalue=["banzhaf", "shapley"])
+    >>> swept.values(k=2, semivalue="shapley").equals(
+    ...     pivotal.value(X_train, y_train, X_test, y_test, k=2, semivalue="shapley")
+    ... )
+    True
+    """
+    if (X_test is None) != (y_test is None):
+        raise ValueError(
+            "X_test and y_test go together; got only one of them. Leave out both to value the points by each other."
+        )
+    chosen = list(combine(utility, semivalue, weights, bits, k))
+    leader = KNNValuation(
+        **chosen[0][1],
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        tol=tol,
+        classes=classes,
+        n_jobs=n_jobs,
+        block_size=block_size,
+        max_memory=max_memory,
+    )
+    for _, parameters in chosen:
+        _sharing(leader, parameters)  # what cannot be valued is said before anything is read
+    X, y = fit_points(leader, X_train, y_train, X_test, y_test, ids_of(X_train, ids))
+    models = [_sharing(leader, parameters) for _, parameters in chosen]
+    _count(leader, models, X, y, QueryWeights(query_weights, class_weight), progress=progress)
+    results = {setting: model.result_ for (setting, _), model in zip(chosen, models, strict=True)}
+    labels = {
+        (name, identity_of(parameters[name])): str(getattr(setting, name))
+        for setting, parameters in chosen
+        for name in NAMED
+        if identity_of(parameters[name]) is not None
+    }
+    return Sweep(MappingProxyType(results), MappingProxyType(labels))
+
+
+def _sharing(leader: KNNValuation, parameters: Mapping[str, Any]) -> KNNValuation:
+    """Return a model with other parameters that shares the points, the labels and the index of one that is fitted."""
+    model: KNNValuation = copy.copy(leader).set_params(**parameters)
+    model._read_settings()
+    model._engine = None
+    return model
+
+
+def _count(
+    leader: KNNValuation, models: list[KNNValuation], X: Any, y: Any, query_weights: QueryWeights, *, progress: bool
+) -> None:
+    """Take all queries through the engines of all models, block by block."""
+    say_here(leader.n_jobs, "a sweep shares one search among its settings")
+    targets = leader._targets(X, y, "X_test", "y_test")
+    weights = query_weights.of(targets, leader._codes)
+    engines = [model._engine_for(self_queries=X is None) for model in models]
+    depth = max(model._depth(engine, X) for model, engine in zip(models, engines, strict=True))
+    found = _Shared(lambda queries, depth: leader._search(X, queries, depth), depth)
+    members = [
+        (next(iter(engine.passes(len(targets)))), model._lists(engine, targets, found))
+        for model, engine in zip(models, engines, strict=True)
+    ]
+    with tqdm(total=len(targets) * len(members), unit="game", disable=not progress, desc="valuing") as bar:
+        for queries in blocks(len(targets), leader._block_size(depth)):
+            weighing = None if weights is None else weights[queries]
+            for step, lists in members:
+                step.add(*lists(queries), targets[queries], weighing)
+                bar.update(queries.stop - queries.start)
+    # All models share one audit.
+    leader._audit.check_lists(X, len(targets), depth, weighted=any(model._weights.weighted for model in models))
+
+
+class _Shared:
+    """Searches for the neighbours of a block of queries once, as deep as any setting wants them.
+
+    Parameters
+    ----------
+    search : callable
+        Gives indices and distances of so many neighbours, for a slice of the queries.
+    depth : int
+        How many neighbours to ask for at first.
+    """
+
+    def __init__(self, search: Callable[[slice, int], tuple[IndexArray, FloatArray]], depth: int) -> None:
+        self._search, self._depth = search, depth
+        self._queries = slice(0, 0)
+        self._indices, self._distances = np.empty((0, 0), np.int64), np.empty((0, 0))
+
+    def __call__(self, queries: slice, depth: int) -> tuple[IndexArray, FloatArray]:
+        """Return the neighbours of a slice of the queries."""
+        if queries != self._queries or depth > self._indices.shape[1]:
+            self._depth = max(self._depth, depth)
+            self._indices, self._distances = self._search(queries, self._depth)
+            self._queries = queries
+        return self._indices[:, :depth], self._distances[:, :depth]

@@ -1,0 +1,238 @@
+"""Whole orders: sorted by scores and measured where it matters, the values are those of exact lists to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pivotal
+from effort import examples
+from pivotal import KNNValuation
+from pivotal.core.games import Hard, Plurality, Regression, Soft
+from pivotal.core.semivalues import Shapley
+from pivotal.engine.exact import Engine
+from pivotal.engine.whole_orders import WholeOrders
+from pivotal.neighbors import BruteIndex, Orders, orders_of
+
+GAMES: list[Any] = ["soft", "soft-k", "hard", "plurality", Hard(tie="win"), Hard(third_class="absent")]
+
+
+def hard_points(kind: str, n: int, d: int, seed: int) -> np.ndarray:
+    """Points that rounding finds hard to tell apart, in one way or another."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    if kind == "grid":
+        X = rng.integers(-1, 2, (n, d)).astype(float)
+    elif kind == "duplicates":
+        X = np.repeat(X[: -(-n // 4)], 4, axis=0)[:n]
+    elif kind == "far from the origin":
+        X = X * 1e-3 + 1e6
+    elif kind == "an outlier":
+        X[-1] = 1e9
+    elif kind == "large":
+        X *= 1e138
+    elif kind == "tiny":
+        X *= 1e-150
+    elif kind == "all the same":
+        X = np.full((n, d), 0.1)
+    elif kind == "steps of one unit in the last place":
+        X = 1.0 + rng.integers(0, 4, (n, d)) * 2.0**-52
+    return X
+
+
+KINDS = [
+    "normal",
+    "grid",
+    "duplicates",
+    "far from the origin",
+    "an outlier",
+    "large",
+    "tiny",
+    "all the same",
+    "steps of one unit in the last place",
+]
+
+
+def ordered(index: BruteIndex, queries: np.ndarray, labels: np.ndarray, own: np.ndarray, **how: bool) -> tuple:
+    orders = orders_of(index)
+    assert isinstance(orders, Orders)
+    shape = len(queries), index.n_train - int(own[0] >= 0)
+    told, indices = np.empty(shape, labels.dtype), np.empty(shape, np.int32)
+    measured = orders.order(index.rows(queries), own, labels, orders.desk(len(queries)), told, indices, **how)
+    return told, indices, measured
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.integers(2, 90),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from(["euclidean", "sqeuclidean"]),
+    st.integers(0, 10**6),
+)
+@examples(150)
+def test_the_order_is_that_of_exact_distances(
+    kind: str, n: int, d: int, itself: bool, dtype: type, metric: str, seed: int
+) -> None:
+    X = hard_points(kind, n, d, seed)
+    if dtype is np.float32 and kind in ("large", "tiny"):
+        kind, X = "normal", hard_points("normal", n, d, seed)
+    X = X.astype(dtype)
+    index = BruteIndex(X, metric)
+    n_queries = min(n, 7)
+    rng = np.random.default_rng(seed)
+    queries = X[:n_queries] if itself else (X[rng.integers(0, n, n_queries)] * dtype(1.5)).astype(dtype)
+    own = np.arange(n_queries) if itself else np.full(n_queries, -1)
+    exact = index.search_self(0, n_queries, n - 1)[0] if itself else index.search(queries, n)[0]
+    labels = rng.integers(0, 3, n).astype(np.int32)
+    told, indices, _ = ordered(index, queries, labels, own, all_alike=True)
+    np.testing.assert_array_equal(indices, exact)
+    # Where only labels matter, points of one label may change places with each other and with nobody else.
+    told, indices, _ = ordered(index, queries, labels, own)
+    np.testing.assert_array_equal(told, labels[exact])
+    np.testing.assert_array_equal(labels[indices], told)
+    np.testing.assert_array_equal(np.sort(indices, axis=1), np.sort(exact, axis=1))
+
+
+def test_points_are_measured_only_where_a_value_can_change() -> None:
+    rng = np.random.default_rng(0)
+    index, own = BruteIndex(rng.normal(size=(3000, 8))), np.full(5, -1)
+    queries, labels = rng.normal(size=(5, 8)), rng.integers(0, 2, 3000).astype(np.int32)
+    assert ordered(index, queries, labels, own)[2] == 0
+    grid = BruteIndex(rng.integers(0, 3, (3000, 4)).astype(float))
+    assert ordered(grid, queries[:, :4], labels, own)[2] > 10_000
+    assert ordered(grid, queries[:, :4], np.zeros(3000, np.int32), own)[2] == 0
+    assert ordered(grid, queries[:, :4], np.zeros(3000, np.int32), own, all_alike=True)[2] > 10_000
+
+
+@pytest.mark.parametrize("n", [2**18 + 5, 2**22 + 3])
+def test_more_points_take_wider_words(n: int) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 1)).astype(np.float32)
+    X[-1000:] = X[:1000]
+    labels = rng.integers(0, 2, n).astype(np.int32)
+    index, query = BruteIndex(X), rng.normal(size=(1, 1))
+    _, indices, _ = ordered(index, query, labels, np.array([-1]), all_alike=True)
+    distances = np.abs(X[:, 0].astype(np.float64) - query[0])
+    np.testing.assert_array_equal(indices[0], np.argsort(distances, kind="stable"))
+
+
+def test_points_too_many_to_be_kept_in_double_are_centred_tile_by_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    index = BruteIndex(rng.normal(size=(2500, 5)) + 100.0)
+    queries, labels, own = rng.normal(size=(3, 5)) + 100.0, np.zeros(2500, np.int32), np.full(3, -1)
+    whole = ordered(index, queries, labels, own, all_alike=True)[1]
+    monkeypatch.setattr("pivotal.neighbors._orders._KEPT_BYTES", 0)
+    np.testing.assert_array_equal(ordered(index, queries, labels, own, all_alike=True)[1], whole)
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def by_lists_and_fused(X: np.ndarray, y: np.ndarray, test: tuple | None, **how: Any) -> tuple:
+    """The same values from lists of neighbours, which `per_query` needs, and without them."""
+    results = []
+    for per_query in (True, False):
+        model = KNNValuation(per_query=per_query, **how).fit(X, y)
+        results.append(model.update(*test).result_ if test else model.update().result_)
+    return tuple(results)
+
+
+@pytest.mark.parametrize("game", [*GAMES, "regression"], ids=str)
+@pytest.mark.parametrize("semivalue", ["shapley", "beta(4,1)", "beta(1,4)"])
+@pytest.mark.parametrize("itself", [True, False], ids=["self-valuation", "test set"])
+@pytest.mark.parametrize("kind", ["normal", "grid", "duplicates"])
+def test_values_are_those_of_lists_to_the_last_bit(game: Any, semivalue: str, itself: bool, kind: str) -> None:
+    rng = np.random.default_rng(3)
+    X = hard_points(kind, 150, 3, 3)
+    y = rng.integers(0, 3, 150) if game != "regression" else rng.integers(0, 9, 150) / 4
+    test = None if itself else (X[:20] * 1.1, y[:20])
+    listed, fused = by_lists_and_fused(X, y, test, k=4, utility=game, semivalue=semivalue)
+    np.testing.assert_array_equal(fused.values, listed.values)
+    assert fused.full_utility == listed.full_utility
+    assert fused.empty_utility == listed.empty_utility
+    assert fused.error_bound == listed.error_bound
+    assert fused.settings["depth"] == listed.settings["depth"]
+
+
+@pytest.mark.parametrize("game", [*GAMES, "regression"], ids=str)
+@pytest.mark.parametrize("itself", [True, False], ids=["self-valuation", "test set"])
+def test_lists_that_a_tolerance_cuts_short_are_those_of_a_search(game: Any, itself: bool) -> None:
+    rng = np.random.default_rng(8)
+    X, y = hard_points("grid", 150, 3, 8), rng.integers(0, 2, 150)
+    test = None if itself else (X[:20] * 1.1, y[:20])
+    listed, fused = by_lists_and_fused(X, y, test, k=4, utility=game, semivalue="shapley", tol=0.06)
+    np.testing.assert_array_equal(fused.values, listed.values)
+    assert fused.error_bound == listed.error_bound
+    assert fused.settings["depth"] == listed.settings["depth"] < 149
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.integers(2, 60),
+    st.integers(1, 4),
+    st.integers(2, 5),
+    st.sampled_from([*GAMES, "regression"]),
+    st.booleans(),
+    st.integers(1, 9),
+    st.integers(0, 10**6),
+)
+@examples(80)
+def test_values_of_hard_points_are_those_of_lists(
+    kind: str, n: int, d: int, n_classes: int, game: Any, itself: bool, k: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = hard_points(kind, n, d, seed)
+    y = rng.integers(0, n_classes, n) if game != "regression" else rng.normal(size=n)
+    test = None if itself else (X[: n // 2 + 1], y[: n // 2 + 1])
+    how = {"k": k, "utility": game, "semivalue": "shapley", "classes": range(5) if game != "regression" else None}
+    listed, fused = by_lists_and_fused(X, y, test, **how)
+    np.testing.assert_array_equal(fused.values, listed.values)
+
+
+@pytest.mark.parametrize("game", ["soft", "hard", "plurality", "regression"])
+def test_threads_blocks_and_batches_change_no_bit(game: str) -> None:
+    rng = np.random.default_rng(4)
+    X, queries = rng.normal(size=(700, 5)).astype(np.float32), rng.normal(size=(90, 5)).astype(np.float32)
+    y, targets = rng.integers(0, 4, 700), rng.integers(0, 4, 90)
+    weights = rng.random(90)
+    how: dict[str, Any] = {"k": 5, "utility": game, "semivalue": "shapley"}
+    one = KNNValuation(n_jobs=1, **how).fit(X, y).update(queries, targets, weights).result_
+    for n_jobs, block_size in ((2, None), (3, 1), (5, 7), (1, 64)):
+        model = KNNValuation(n_jobs=n_jobs, block_size=block_size, **how).fit(X, y)
+        model.update(queries[:33], targets[:33], weights[:33]).update(queries[33:], targets[33:], weights[33:])
+        np.testing.assert_array_equal(model.result_.values, one.values)
+        assert model.result_.full_utility == one.full_utility
+
+
+def test_rows_that_wait_do_not_change_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 2, 300)
+    before = pivotal.value(X, y, k=3, utility="soft", semivalue="shapley").values
+    monkeypatch.setattr("pivotal.engine.whole_orders._ROWS_BYTES", 8 * 300 * 5)
+    monkeypatch.setattr("pivotal.engine.whole_orders._ENTRIES_AT_ONCE", 700)
+    np.testing.assert_array_equal(pivotal.value(X, y, k=3, utility="soft", semivalue="shapley").values, before)
+
+
+def test_who_goes_by_lists() -> None:
+    rng = np.random.default_rng(6)
+    X, labels = rng.normal(size=(50, 2)), rng.integers(0, 2, 50).astype(np.int32)
+
+    def engine(game: Any, semivalue: Any = Shapley(), **more: Any) -> Engine:  # noqa: B008
+        sizes = {"k": 3, "n_classes": 2, "n_players": 50, "most": 50}
+        return Engine(labels, game, semivalue, **{**sizes, "tol": 1e-16, **more})
+
+    index = BruteIndex(X)
+    for game in (Hard(), Soft(), Plurality()):
+        assert WholeOrders.of(engine(game), index, 1) is not None
+    assert WholeOrders.of(engine(Hard()), BruteIndex(X, "manhattan"), 1) is None
+    assert WholeOrders.of(engine(Hard(), largest_vote=7), index, 1) is None
+    assert WholeOrders.of(engine(Hard(), tol=0.2), index, 1) is not None
+    assert WholeOrders.of(engine(Hard(), tol=0.9), index, 1) is None
+    assert orders_of(pivotal.neighbors.TreeIndex(X, "kd_tree", "euclidean")) is None
+    assert Regression().task == "regression"
