@@ -14,8 +14,7 @@ from pivotal.core.labels import ClassCodes, as_labels, check_same_kind
 from pivotal.core.types import AnyArray, CodeArray
 from pivotal.core.validation import check_features, check_same_length, is_sparse
 from pivotal.neighbors import open_source
-from pivotal.results.values import as_ids
-from pivotal.valuation.estimator import ids_of
+from pivotal.results.ids import as_ids, ids_of
 
 __all__ = ["Classification", "check_positive", "classification"]
 

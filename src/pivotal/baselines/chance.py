@@ -13,8 +13,8 @@ from pivotal.core.threads import count_threads
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.core.version import __version__
 from pivotal.neighbors import is_source, open_source
+from pivotal.results.ids import ids_of
 from pivotal.results.values import Values
-from pivotal.valuation.estimator import ids_of
 
 __all__ = ["chance"]
 

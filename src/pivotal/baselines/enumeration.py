@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from pivotal.core.conventions import Convention
 from pivotal.core.games import Game, as_game, check_classes
-from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.metric_settings import record_metric
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Semivalue, as_semivalue
-from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_features, check_k, check_same_length
 from pivotal.core.verify import verify
 from pivotal.core.version import __version__
@@ -23,8 +22,8 @@ from pivotal.core.weights import Weights, as_bits, as_weights, resolution
 from pivotal.engine.solvers import check_votes_allowed
 from pivotal.neighbors import NeighborAudit, as_index
 from pivotal.neighbors.metrics import Metric
-from pivotal.results.values import Values, as_ids
-from pivotal.valuation.estimator import ids_of
+from pivotal.results.ids import as_ids, ids_of
+from pivotal.results.values import Values
 
 __all__ = ["enumerate_coalitions"]
 
@@ -82,7 +81,9 @@ def enumerate_coalitions(
         )
     features = check_features(X_train, "X_train")
     queries = check_features(X_test, "X_test", like=features)
-    labels, targets, n_classes = _encode(game, y_train, y_test, classes)
+    check_classes(game, classes)
+    labels, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes, tables=False)
+    targets, n_classes = encoding.encode(y_test, "y_test"), encoding.n_classes
     check_same_length(features, labels, "X_train", "y_train")
     check_same_length(queries, targets, "X_test", "y_test")
     n = len(labels)
@@ -137,14 +138,3 @@ def enumerate_coalitions(
             "version": __version__,
         },
     )
-
-
-def _encode(game: Game, y_train: Any, y_test: Any, classes: Any) -> tuple[AnyArray, AnyArray, int]:
-    """Return the labels as numbers, and the number of classes, which is 0 for regression."""
-    check_classes(game, classes)
-    if game.task == "regression":
-        return as_responses(y_train, "y_train"), as_responses(y_test, "y_test"), 0
-    train, test = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
-    check_same_kind(train, test)
-    codes = ClassCodes.of(train, test, classes=classes)
-    return codes.encode(train, "y_train"), codes.encode(test, "y_test"), len(codes.classes)

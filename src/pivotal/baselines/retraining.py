@@ -28,8 +28,8 @@ from pivotal.core.threads import count_threads
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import is_sparse
 from pivotal.core.version import __version__
-from pivotal.results.values import Values, as_ids
-from pivotal.valuation.estimator import ids_of
+from pivotal.results.ids import as_ids, ids_of
+from pivotal.results.values import Values
 
 __all__ = ["retrain", "retrain_msr", "value_by_retraining"]
 

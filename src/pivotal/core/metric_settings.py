@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["read_metric", "record_metric"]
+__all__ = ["describe_choice", "read_metric", "record_metric"]
 
 _MOST_NUMBERS: Final = 10_000  # of a parameter; larger ones, such as the inverse of a large covariance, are only named
 _DEFAULT: Final = "euclidean"
@@ -78,3 +78,8 @@ def _content(metric: str, name: str, content: Any) -> Any:
             return float(content["number"])
         raise ValueError(f"the parameter {name} of the metric {metric} was too large for a result to keep")
     return np.array(content) if isinstance(content, list | tuple) else content
+
+
+def describe_choice(choice: Any) -> str:
+    """Return what the settings say of a choice that may be an object: text as it is, else the name of its kind."""
+    return choice if isinstance(choice, str) else str(getattr(choice, "__name__", type(choice).__name__))

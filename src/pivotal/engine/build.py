@@ -7,8 +7,9 @@ from typing import Any
 from pivotal.core.games import Game
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray
-from pivotal.engine.exact import Engine, QueryCounter
+from pivotal.engine.exact import Engine
 from pivotal.engine.multilabel import MultiLabelEngine, MultiLabelRadius
+from pivotal.engine.passes import QueryCounter
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.sampling.drawing import check_sampled_votes
 from pivotal.engine.sampling.plan import Plan

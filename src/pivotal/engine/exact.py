@@ -6,61 +6,28 @@ the mean over the queries so far, with a bound on its error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pivotal.core.games import Game
-from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.passes import Pass
 from pivotal.engine.solvers import Block, Solver, make_solver
 from pivotal.engine.totals import Tally
 from pivotal.engine.truncation import Lists
-from pivotal.neighbors import blocks
 from pivotal.results.per_query import Keeper, Rows
 from pivotal.results.values import Values
 
 # Lists of more than this part of all points are cheapest to get by sorting all of them.
 _SORTED_ANYWAY = 8
 
-__all__ = ["Engine", "Lists", "Pass", "QueryCounter", "Solved", "count_queries"]
-
-
-class Pass(Protocol):
-    """One run through a batch of queries, block by block."""
-
-    title: str
-    """What it does, for the progress bar."""
-
-    def add(self, indices: Any, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None) -> bool:
-        """Take a block, as lists of neighbours or as balls; return whether the pass wants another."""
-
-
-class QueryCounter(Protocol):
-    """What counts queries: the exact engine, or a sampler."""
-
-    depth: int
-
-    @property
-    def n_queries(self) -> int:
-        """Queries added so far."""
-
-    def passes(self, n_queries: int) -> Iterator[Pass]:
-        """Yield the runs through a batch of so many queries, each when the one before has ended."""
-
-    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
-        """Return whether these lists are long enough for the tolerance, or as long as can be."""
-
-    def values(self) -> FloatArray:
-        """Mean over the queries so far; shape (n_train,)."""
-
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
-        """Values so far, with their errors; these take the lists of neighbours as right."""
+__all__ = ["Engine", "Solved"]
 
 
 class Solved(NamedTuple):
@@ -384,39 +351,3 @@ class Engine:
         run_all(work, tasks, self._n_threads)
         self._scratch[depth] = scratch
         return values
-
-
-def count_queries(
-    counter: QueryCounter,
-    targets: AnyArray,
-    lists: Callable[[slice], tuple[Any, CodeArray | None]],
-    block_size: int,
-    *,
-    weights: FloatArray | None = None,
-    progress: bool,
-) -> None:
-    """Take a batch of queries through all the passes that a counter wants.
-
-    Parameters
-    ----------
-    counter : QueryCounter
-        The engine, or a sampler.
-    targets : int32 or float64 array of shape (n_queries,)
-        True label of each query.
-    lists : callable
-        Gives the neighbours, and their votes, of a slice of the queries.
-    block_size : int
-        Queries per block.
-    weights : float64 array of shape (n_queries,), optional
-        How much each query counts; 1 each when None.
-    progress : bool
-        Whether to show a bar for every pass.
-    """
-    for step in counter.passes(len(targets)):
-        with tqdm(total=len(targets), unit="query", disable=not progress, desc=step.title) as bar:
-            for queries in blocks(len(targets), block_size):
-                indices, votes = lists(queries)
-                wanted = step.add(indices, votes, targets[queries], None if weights is None else weights[queries])
-                bar.update(queries.stop - queries.start)
-                if not wanted:
-                    break

@@ -23,8 +23,9 @@ from pivotal.core.notices import notify
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import chosen_backend
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.engine.exact import Engine, QueryCounter, Solved
+from pivotal.engine.exact import Engine, Solved
 from pivotal.engine.multilabel import MultiLabelEngine
+from pivotal.engine.passes import QueryCounter
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.truncation import Voters
 from pivotal.neighbors import ChunkedIndex, Index, blocks

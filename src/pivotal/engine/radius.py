@@ -15,7 +15,7 @@ import numpy as np
 from pivotal.core.games import Game, Threshold
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
-from pivotal.engine.exact import Pass
+from pivotal.engine.passes import Pass
 from pivotal.engine.totals import Tally
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values

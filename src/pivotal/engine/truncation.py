@@ -36,6 +36,12 @@ class Voters:
         self._needed = min(n_players, weights.depth(k))
         self._depth = engine.depth
 
+    def for_counter(self, engine: Judge) -> Voters:
+        """Return the same for another engine, from the length of lists that it starts with."""
+        other = copy(self)
+        other._engine, other._depth = engine, engine.depth
+        return other
+
     def of(
         self, search: Callable[[int], tuple[IndexArray, FloatArray]], targets: AnyArray, first: int = 0
     ) -> tuple[IndexArray, CodeArray | None]:

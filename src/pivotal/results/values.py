@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Final, SupportsFloat, SupportsIndex
+from typing import Any, Final, SupportsFloat
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from pivotal.core.frozen import freeze, same, thaw
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_probability
-from pivotal.results.bounds import Bound, from_before_bounds_had_parts, scaled_bound
+from pivotal.results.bounds import Bound, scaled_bound
 from pivotal.results.explain import Explanation, explain_query
-from pivotal.results.per_query import PerQuery
-from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, told_as_damage, write_table
+from pivotal.results.ids import one_dimensional
+from pivotal.results.value_record import ValueRecord, as_count
 
 _EPS: Final = float(np.finfo(np.float64).eps)
-_BOUNDS: Final = ("proved_bound", "rounding_allowance", "neighbors_exact")
-_SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote_resolution", "recall")
 _SHOWN: Final = ("method", "k", "utility", "semivalue")  # settings in the one-line summary
 _NEGLIGIBLE: Final = 0.01  # a bias below this part of the standard error changes no digit that is shown
-_NOT_GIVEN: Final[Any] = object()  # None is something that can be said of a bound
+
+__all__ = ["Values"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Values:
+class Values(ValueRecord):
     """Values of the training points, averaged over the queries.
 
     Immutable: the arrays are read-only copies and the settings a read-only mapping. `numpy.asarray(values)` gives the
@@ -89,67 +83,6 @@ class Values:
     c    0.75     1
     a    0.25     2
     """
-
-    values: FloatArray
-    n_queries: int
-    full_utility: float | None
-    empty_utility: float | None
-    proved_bound: float | None
-    rounding_allowance: float
-    neighbors_exact: bool | None
-    standard_error: FloatArray | None
-    ids: AnyArray
-    vote_resolution: float
-    recall: float | None
-    settings: Mapping[str, Any]
-    queries: PerQuery | None
-
-    def __init__(
-        self,
-        values: ArrayLike,
-        *,
-        n_queries: int,
-        full_utility: float | None = None,
-        empty_utility: float | None = None,
-        proved_bound: float | None = None,
-        rounding_allowance: float = 0.0,
-        neighbors_exact: bool | None = True,
-        error_bound: float | None = _NOT_GIVEN,
-        standard_error: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-        vote_resolution: float = 0.0,
-        recall: float | None = None,
-        settings: Mapping[str, Any] | None = None,
-        queries: PerQuery | None = None,
-    ) -> None:
-        bound_name = "proved_bound"
-        if error_bound is not _NOT_GIVEN:
-            bound_name, proved_bound, rounding_allowance = "error_bound", error_bound, 0.0
-        if neighbors_exact is not None and not isinstance(neighbors_exact, bool | np.bool_):
-            raise ValueError(f"neighbors_exact must be True, False or None; got {neighbors_exact!r}.")
-        share = None if recall is None else check_probability(recall, "recall")
-        array = np.array(values, dtype=np.float64)
-        if array.ndim != 1 or array.size == 0:
-            raise ValueError(f"values must be one number per training point, at least one; got shape {array.shape}.")
-        checked = {
-            "values": _finite("values", array),
-            "n_queries": _count("n_queries", n_queries),
-            "full_utility": None if full_utility is None else _number("full_utility", full_utility),
-            "empty_utility": None if empty_utility is None else _number("empty_utility", empty_utility),
-            "proved_bound": None if proved_bound is None else _number(bound_name, proved_bound, non_negative=True),
-            "rounding_allowance": _number("rounding_allowance", rounding_allowance, non_negative=True),
-            "neighbors_exact": False if share is not None and share < 1.0 else _flag(neighbors_exact),
-            "standard_error": None if standard_error is None else _errors(standard_error, array.size),
-            "ids": as_ids(ids, array.size),
-            "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
-            "recall": share,
-            "settings": freeze({} if settings is None else settings, "settings"),
-            "queries": queries if queries is None else queries.check(array.size),
-        }
-        for name, content in checked.items():
-            if isinstance(content, np.ndarray):
-                content.setflags(write=False)
-            object.__setattr__(self, name, content)
 
     @property
     def error_bound(self) -> float | None:
@@ -226,7 +159,7 @@ class Values:
             last = len(self.queries.targets) - 1
             named = "" if self.queries.grades is None else ", or the name of a query"
             raise ValueError(f"query must be an integer from 0 to {last}, the last query{named}; got {query!r}.")
-        return explain_query(self.queries, self.ids, number, _count("n", n))
+        return explain_query(self.queries, self.ids, number, as_count("n", n))
 
     def order(self) -> IndexArray:
         """Training indices, most valuable first; equal values in the order of their indices.
@@ -323,11 +256,11 @@ class Values:
 
     def top(self, n: int = 10) -> pd.DataFrame:
         """Return the n most valuable points, best first, as rows of `to_frame`."""
-        return self.to_frame().iloc[self.order()[: _count("n", n)]]
+        return self.to_frame().iloc[self.order()[: as_count("n", n)]]
 
     def bottom(self, n: int = 10) -> pd.DataFrame:
         """Return the n least valuable points, worst first, as rows of `to_frame`."""
-        return self.to_frame().iloc[self.order()[::-1][: _count("n", n)]]
+        return self.to_frame().iloc[self.order()[::-1][: as_count("n", n)]]
 
     def normalized(self) -> Values:
         """Scale the values so that they sum to `full_utility - empty_utility`.
@@ -402,7 +335,7 @@ class Values:
         >>> values.by_owner(["ann", "bob", "ann"]).to_dict()
         {'ann': 1.0, 'bob': -0.5}
         """
-        names = pd.Series(_one_dimensional("owners", owners, len(self)))
+        names = pd.Series(one_dimensional("owners", owners, len(self)))
         missing = int(names.isna().sum())
         if missing:
             raise ValueError(
@@ -412,82 +345,8 @@ class Values:
         sums = pd.Series(self.values, name="value").groupby(names.rename("owner"), sort=False).sum()
         return sums.sort_values(ascending=False, kind="stable")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the values to one Parquet file, whole or not at all.
-
-        The columns are id, value and, for sampled values, standard_error; everything else is JSON in the schema
-        metadata. Values of single queries are four more columns: the label of a training point, and lists of the
-        queries it has a value for. Numbers come back to the last bit and ids with their dtype.
-
-        Parameters
-        ----------
-        path : path-like
-            File to write, or URL such as s3://bucket/values.parquet; an existing file is replaced only once the new
-            one is complete.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
-        TypeError
-            If the ids are objects of mixed types or of a type that Parquet cannot hold.
-        """
-        column, tag = encode_ids(self.ids)
-        columns = {"id": column, "value": pa.array(self.values)}
-        if self.standard_error is not None:
-            columns["standard_error"] = pa.array(self.standard_error)
-        about = {name: getattr(self, name) for name in _SCALARS}
-        if self.queries is not None:
-            more, about["per_query"] = self.queries.to_columns()
-            columns |= more
-        write_table(path, columns, {**about, "ids": tag, "settings": thaw(self.settings)})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Values:
-        """Read a file written by `save`, by its path or URL. Everything in it is checked, whoever wrote it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If the file is not Parquet, holds no pivotal values, is damaged, or was written by a newer format.
-        """
-        table, about = read_table(path)
-        with told_as_damage(path):
-            errors = "standard_error"
-            if not isinstance(about["settings"], dict):
-                raise ValueError("settings must be an object")
-            about = from_before_bounds_had_parts(about)
-            return cls(
-                numbers_of(table["value"], pa.float64(), "value"),
-                ids=decode_ids(table["id"], about["ids"]),
-                standard_error=numbers_of(table[errors], pa.float64(), errors)
-                if errors in table.column_names
-                else None,
-                settings=about["settings"],
-                queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
-                **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
-            )
-
-    def equals(self, other: object) -> bool:
-        """Whether `other` holds the same values, ids, errors and settings, to the last bit."""
-        if not isinstance(other, Values):
-            return False
-        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
-
     def _of_method(self) -> str:
         return f" of method {self.settings['method']!r}" if "method" in self.settings else ""
-
-    def __len__(self) -> int:
-        return self.values.size
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        return np.array(self.values, dtype=dtype, copy=copy)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return _rebuild, ({**state, "settings": thaw(self.settings)},)  # a mapping proxy cannot be pickled
 
     def __repr__(self) -> str:
         shown = [f"n_train={len(self)}", f"n_queries={self.n_queries}"]
@@ -528,56 +387,3 @@ class Values:
 
     def _repr_html_(self) -> str:
         return str(provided("report").compact_html(self))
-
-
-def _rebuild(state: dict[str, Any]) -> Values:
-    return Values(**from_before_bounds_had_parts(state))
-
-
-def _finite(name: str, array: FloatArray) -> FloatArray:
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise ValueError(f"{name} must be finite; got {array[bad[0]]} at training index {bad[0]}.")
-    return array
-
-
-def _number(name: str, number: SupportsFloat, *, non_negative: bool = False) -> float:
-    if isinstance(number, str | bytes):
-        raise TypeError(f"{name} must be a number; got {number!r}.")
-    converted = float(number)
-    if not math.isfinite(converted) or (non_negative and converted < 0):
-        raise ValueError(f"{name} must be a finite number{' >= 0' if non_negative else ''}; got {converted}.")
-    return converted
-
-
-def _flag(flag: bool | np.bool_ | None) -> bool | None:
-    return None if flag is None else bool(flag)
-
-
-def _count(name: str, number: SupportsIndex) -> int:
-    if isinstance(number, bool) or not isinstance(number, SupportsIndex) or operator.index(number) < 1:
-        raise ValueError(f"{name} must be a positive integer; got {number!r}.")
-    return operator.index(number)
-
-
-def _errors(standard_error: ArrayLike, n_train: int) -> FloatArray:
-    array = _one_dimensional("standard_error", np.array(standard_error, dtype=np.float64), n_train)
-    if (array < 0).any():
-        raise ValueError(f"standard_error must not be negative; got {array.min()}.")
-    return _finite("standard_error", array)
-
-
-def as_ids(ids: ArrayLike | None, n_train: int) -> AnyArray:
-    """Return the names of the training points: those given, or their indices."""
-    return np.arange(n_train) if ids is None else _one_dimensional("ids", ids, n_train)
-
-
-def _one_dimensional(name: str, content: ArrayLike, n_train: int) -> AnyArray:
-    """Copy to an array of shape (n_train,), without turning numbers that stand beside strings into strings."""
-    array = np.array(content)
-    if array.dtype.kind in "US" and isinstance(content, (list, tuple)):
-        objects = np.array(content, dtype=object)
-        array = array if len({type(item) for item in objects.flat}) == 1 else objects
-    if array.shape != (n_train,):
-        raise ValueError(f"{name} must have one entry per training point, shape ({n_train},); got shape {array.shape}.")
-    return array

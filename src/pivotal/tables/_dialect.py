@@ -135,7 +135,8 @@ def _written(content: str, delimiter: str, *, quoted: bool) -> str:
     out = io.StringIO()
     # What ends a line is put in quotes only where the writer itself ends lines with it, before Python 3.13.
     end = "\r\n"
-    quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
-    csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting).writerow([content])
+    csv.writer(
+        out, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
+    ).writerow([content])
     # A lone empty cell is put in quotes by the writer, as it would be a blank line.
     return "" if not content and not quoted else out.getvalue().removesuffix(end)

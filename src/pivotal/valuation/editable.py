@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pivotal.core.games import Game
+from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
@@ -23,8 +24,8 @@ from pivotal.engine.editing.incremental import EditableEngine
 from pivotal.engine.exact import Engine
 from pivotal.engine.sampling import Plan
 from pivotal.neighbors import Index, as_index, is_source
+from pivotal.results.ids import as_ids
 from pivotal.results.per_query import Keeper
-from pivotal.results.values import as_ids
 
 __all__ = ["EditsPoints"]
 
@@ -46,7 +47,7 @@ class EditsPoints:
     per_query: bool
     progress: bool
     _bits: int
-    _codes: ClassCodes | None
+    _encoding: LabelEncoding
     _engine: Any
     _features: Any
     _game: Game
@@ -54,7 +55,6 @@ class EditsPoints:
     _index: Index
     _k: int
     _labels: AnyArray
-    _n_classes: int
     _plan: Plan
     _self_queries: bool
     _semivalue: Semivalue
@@ -142,7 +142,7 @@ class EditsPoints:
             )
         labels = self._labels[~gone]
         targets = labels if self._self_queries else engine.targets
-        labels, targets, known = self._compact(labels, targets, self._codes)
+        labels, targets, known = self._compact(labels, targets, self._encoding.codes)
         with _Commit(self, labels, known, self._ids[~gone]):
             engine.remove(gone, labels, targets, _names(known))
         return self
@@ -163,7 +163,7 @@ class EditsPoints:
             )
         gone = np.zeros(engine.n_queries, np.bool_)
         gone[_as_chosen(queries, len(gone), "queries", "query")] = True
-        labels, targets, known = self._compact(self._labels, engine.targets[~gone], self._codes)
+        labels, targets, known = self._compact(self._labels, engine.targets[~gone], self._encoding.codes)
         with _Commit(self, labels, known, self._ids):
             engine.drop(gone, labels, targets, _names(known))
         return self
@@ -213,7 +213,7 @@ class EditsPoints:
                 self._features,
                 self._index,
                 self._labels,
-                _names(self._codes),
+                _names(self._encoding.codes),
                 each_other=each_other,
                 progress=self.progress,
             )
@@ -282,10 +282,10 @@ class EditsPoints:
 
     def _encoded(self, y: Any, name: str) -> tuple[AnyArray, ClassCodes | None]:
         """Return labels as codes, and the label set with those that are new."""
-        if self._codes is None:
+        if self._encoding.codes is None:
             return as_responses(y, name), None
         labels = as_labels(y, name)
-        known = self._codes
+        known = self._encoding.codes
         if self.classes is None:
             new = pd.Index(pd.unique(labels))
             new = new[~new.isin(known.classes)]
@@ -321,8 +321,7 @@ class _Commit:
     def __exit__(self, *error: object) -> None:
         estimator, engine = self._estimator, self._estimator._engine
         if engine.labels is self._labels:  # the engine has turned to the new points
-            estimator._labels, estimator._codes, estimator._ids = self._labels, self._known, self._ids
-            estimator._n_classes = len(_names(self._known))
+            estimator._labels, estimator._encoding, estimator._ids = self._labels, LabelEncoding(self._known), self._ids
             estimator._features = engine.points
 
 

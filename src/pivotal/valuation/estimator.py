@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pivotal.core.conventions import Convention
 from pivotal.core.games import Game, as_game, check_classes
-from pivotal.core.indicators import as_indicators, is_indicators
-from pivotal.core.labels import ClassCodes, as_labels, as_responses
-from pivotal.core.metric_settings import record_metric
+from pivotal.core.label_encoding import LabelEncoding
+from pivotal.core.metric_settings import describe_choice, record_metric
 from pivotal.core.query_weights import ALIKE, QueryWeights
 from pivotal.core.semivalues import Semivalue, as_semivalue
-from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_k, check_same_length, check_tol
 from pivotal.core.version import __version__
 from pivotal.core.weights import Weights, as_bits, as_weights, resolution
 from pivotal.engine.build import check_votes, make_counter
-from pivotal.engine.exact import QueryCounter, count_queries
-from pivotal.engine.joblib_backend import Errand, can_be_sent, chosen_workers, say_here, why_here
+from pivotal.engine.joblib_backend import say_here
+from pivotal.engine.passes import QueryCounter
 from pivotal.engine.sampling.plan import as_plan
 from pivotal.engine.truncation import Voters
-from pivotal.engine.whole_orders import WholeOrders
 from pivotal.neighbors import (
     ApproximateIndex,
-    Balls,
-    BruteIndex,
     Index,
     NeighborAudit,
     as_bytes,
@@ -42,14 +37,15 @@ from pivotal.neighbors import (
     open_source,
 )
 from pivotal.neighbors.metrics import Metric
+from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.per_query import Keeper
-from pivotal.results.values import Values, as_ids
+from pivotal.results.values import Values
+from pivotal.valuation.batch import Batch
 from pivotal.valuation.editable import EditsPoints
 
-__all__ = ["DEFAULT_TOL", "KNNValuation", "ids_of"]
+__all__ = ["DEFAULT_TOL", "KNNValuation"]
 
 DEFAULT_TOL = 1e-16
-_BALL = 64  # points near a query, for the size of blocks; larger balls are found some queries at a time
 
 
 class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
@@ -251,7 +247,7 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
             "weights": str(self._weights),
             "bits": self._bits if self._weights.weighted else None,
             **record_metric(self.metric, self.metric_params),
-            "neighbors": _told(self.neighbors),
+            "neighbors": describe_choice(self.neighbors),
             "tol": self._tol,
             "self_valuation": self._self_queries,
             "version": __version__,
@@ -266,24 +262,12 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
         tags.input_tags.sparse = True
         return tags
 
-    def _fit(
-        self, X: Any, y: Any, ids: npt.ArrayLike | None, x_name: str, y_name: str, y_test: AnyArray | None
-    ) -> Self:
+    def _fit(self, X: Any, y: Any, ids: Any, x_name: str, y_name: str, y_test: Any) -> Self:
         """Fit checked features; `y_test` may bring labels that training does not show."""
         self._read_settings()
-        if self._game.task == "regression":
-            labels: AnyArray = as_responses(y, y_name)
-            self._codes, self._n_classes = None, 0
-        elif is_indicators(y):
-            labels = as_indicators(y, y_name)
-            self._codes, self._n_classes = ClassCodes.of_indicators(self.classes), 2
-        else:
-            labels = as_labels(y, y_name)
-            seen = (labels,) if y_test is None else (labels, y_test)
-            self._codes = ClassCodes.of(*seen, classes=self.classes)
-            self._n_classes = len(self._codes.classes)
+        labels, encoding = LabelEncoding.of(self._game.task, y, y_test, classes=self.classes, name=y_name)
         check_same_length(X, labels, x_name, y_name)
-        self._labels = labels if self._codes is None or labels.ndim == 2 else self._codes.encode(labels, y_name)
+        self._labels, self._encoding = labels, encoding
         self._ids = as_ids(ids, len(labels))
         self._index: Index = as_index(
             self.neighbors,
@@ -321,69 +305,41 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
     def _update(self, X: Any, y: Any, x_name: str, y_name: str, query_weights: QueryWeights = ALIKE) -> Self:
         """Count checked queries, or the training points themselves when X is None."""
         targets = self._targets(X, y, x_name, y_name)
-        weights = query_weights.of(targets, self._codes)
+        weights = query_weights.of(targets, self._encoding.codes)
         if self.editable:
             say_here(self.n_jobs, "points that may be edited are valued here")
             return self._count_editable(X, targets, weights)
         engine = self._engine_for(self_queries=X is None)
-        if self._game.radius is not None:
-            return self._count_balls(engine, X, targets, self._game.radius, weights)
+        batch = self._batch(X, targets, weights)
+        if (radius := self._game.radius) is not None:
+            self._check_finds_all()
+            batch.count_balls(engine, radius)
+            self._audit.check_balls(X, len(targets), radius)
+            return self
         depth = self._depth(engine, X)
-        if not (
-            self._count_elsewhere(engine, X, targets, depth, weights)
-            or self._count_whole_orders(engine, X, targets, weights)
-        ):
-            lists = self._lists(engine, targets, lambda queries, depth: self._search(X, queries, depth))
-            count_queries(engine, targets, lists, self._block_size(depth), weights=weights, progress=self.progress)
+        batch.count(engine, self._voters(engine), depth)
         self._audit.check_lists(X, len(targets), depth, weighted=self._weights.weighted)
         return self
 
-    def _count_elsewhere(
-        self, engine: QueryCounter, X: Any, targets: AnyArray, depth: int, weights: FloatArray | None
-    ) -> bool:
-        """Count queries on the workers of the joblib backend that the user chose, if there is one and they can."""
-        if (workers := chosen_workers(self.n_jobs)) is None:
-            return False
-        if not can_be_sent(engine, self._index):
-            say_here(self.n_jobs, why_here(engine, self._index))
-            return False
-        small = engine.for_worker()
-        errand = Errand(small, self._index.for_worker(len(targets), depth), self._voters(small))
-        return workers.count(
-            engine,
-            errand,
-            X,
-            targets,
-            depth=depth,
-            block_size=self.block_size,
-            max_memory=self._budget(),
-            weights=weights,
-            progress=self.progress,
+    def _batch(self, X: Any, targets: AnyArray, weights: FloatArray | None) -> Batch:
+        budget = self._budget()
+        return Batch(
+            self._index, self._features, X, targets, weights, self.n_jobs, self.block_size, budget, self.progress
         )
 
-    def _count_whole_orders(self, engine: QueryCounter, X: Any, targets: AnyArray, weights: FloatArray | None) -> bool:
-        """Count queries of a game in which every point matters, where that can be done without lists of all points."""
-        index = self._index
-        if not isinstance(index, BruteIndex) or (whole := WholeOrders.of(engine, index, self.n_jobs)) is None:
-            return False
-
-        def queries(part: slice) -> tuple[FloatArray, IndexArray]:
-            own = np.arange(part.start, part.stop) if X is None else np.full(part.stop - part.start, -1)
-            return index.rows((self._features if X is None else X)[part]), own
-
-        whole.count(queries, targets, weights=weights, block_size=self.block_size, progress=self.progress)
-        return True
+    def _check_finds_all(self) -> None:
+        """Raise unless the index finds all points within a radius."""
+        if isinstance(self._index, ApproximateIndex) and not self._index.exact:
+            raise ValueError(
+                f"{self._game} needs every point within the radius, and neighbors={describe_choice(self.neighbors)!r} "
+                'may miss some. Use neighbors="auto".'
+            )
 
     def _targets(self, X: Any, y: Any, x_name: str, y_name: str) -> AnyArray:
         """Return the true labels of checked queries, or of the training points when X is None."""
         if X is None:
             return self._labels
-        if self._codes is None:
-            targets: AnyArray = as_responses(y, y_name)
-        elif self._labels.ndim == 2:
-            targets = as_indicators(y, y_name, self._labels.shape[1])
-        else:
-            targets = self._codes.encode(as_labels(y, y_name), y_name)
+        targets = self._encoding.encode(y, y_name)
         check_same_length(X, targets, x_name, y_name)
         return targets
 
@@ -391,37 +347,9 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
         """Return how many neighbours to search for at first."""
         return max(engine.depth, min(len(self._labels) - (X is None), self._weights.depth(self._k)))
 
-    def _lists(
-        self, engine: QueryCounter, targets: AnyArray, search: Callable[[slice, int], tuple[IndexArray, FloatArray]]
-    ) -> Callable[[slice], tuple[IndexArray, CodeArray | None]]:
-        """Return what gives the neighbours of a slice of the queries, as many as the engine wants, and their votes."""
-        voters = self._voters(engine)
-        return lambda queries: voters.of(lambda depth: search(queries, depth), targets[queries], queries.start)
-
     def _voters(self, engine: QueryCounter) -> Voters:
         n_players = len(self._labels) - self._self_queries
         return Voters(engine, self._weights, k=self._k, bits=self._bits, n_players=n_players)
-
-    def _count_balls(
-        self, engine: QueryCounter, X: Any, targets: AnyArray, radius: float, weights: FloatArray | None
-    ) -> Self:
-        """Count queries of a game that everyone within a radius plays."""
-        if isinstance(self._index, ApproximateIndex) and not self._index.exact:
-            raise ValueError(
-                f"{self._game} needs every point within the radius, and neighbors={_told(self.neighbors)!r} may miss "
-                'some. Use neighbors="auto".'
-            )
-
-        say_here(self.n_jobs, why_here(engine, self._index))
-
-        def balls(queries: slice) -> tuple[Iterator[Balls], None]:
-            if X is None:
-                return self._index.search_radius_self(queries.start, queries.stop, radius, self._budget()), None
-            return self._index.search_radius(X[queries], radius, self._budget()), None
-
-        count_queries(engine, targets, balls, self._block_size(_BALL), weights=weights, progress=self.progress)
-        self._audit.check_balls(X, len(targets), radius)
-        return self
 
     def _block_size(self, depth: int) -> int:
         if self.block_size is not None:
@@ -430,11 +358,6 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
 
     def _budget(self) -> int | None:
         return None if self.max_memory is None else as_bytes(self.max_memory)
-
-    def _search(self, X: Any, queries: slice, depth: int) -> tuple[IndexArray, FloatArray]:
-        if X is None:
-            return self._index.search_self(queries.start, queries.stop, depth)
-        return self._index.search(X[queries], depth)
 
     def _engine_for(self, *, self_queries: bool) -> QueryCounter:
         if self._engine is not None:
@@ -453,7 +376,7 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
             self._game,
             self._semivalue,
             k=self._k,
-            n_classes=self._n_classes,
+            n_classes=self._encoding.n_classes,
             n_players=n_players,
             most=n_players,
             tol=self._tol,
@@ -467,23 +390,10 @@ class KNNValuation(EditsPoints, BaseEstimator):  # type: ignore[misc]  # scikit-
     def _keeper(self) -> Keeper | None:
         if not self.per_query:
             return None
-        return Keeper(self._k, [] if self._codes is None else self._codes.classes, self._budget())
+        return Keeper(self._k, self._encoding.classes, self._budget())
 
     def _counted(self) -> QueryCounter:
         check_is_fitted(self)
         if self._engine is None or self._engine.n_queries == 0:
             raise AttributeError("there are no values before the first query; call update with queries first.")
         return self._engine
-
-
-def ids_of(rows: Any, ids: npt.ArrayLike | None) -> npt.ArrayLike | None:
-    """Names of the training points: those given, or the index of a pandas object, or none."""
-    if ids is not None:
-        return ids
-    index = getattr(rows, "index", None)
-    return np.asarray(index.to_numpy()) if isinstance(index, pd.Index) else None
-
-
-def _told(choice: Any) -> str:
-    """What the settings say of a choice that may be an object."""
-    return choice if isinstance(choice, str) else str(getattr(choice, "__name__", type(choice).__name__))

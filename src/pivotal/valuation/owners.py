@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from pivotal.core.conventions import Convention
 from pivotal.core.games import Game, Threshold, as_game, check_classes
-from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
-from pivotal.core.metric_settings import record_metric
+from pivotal.core.label_encoding import LabelEncoding
+from pivotal.core.metric_settings import describe_choice, record_metric
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
@@ -22,13 +22,13 @@ from pivotal.core.validation import check_features, check_k, check_lists, check_
 from pivotal.core.version import __version__
 from pivotal.core.voting import as_votes
 from pivotal.core.weights import Weights, as_bits, as_weights, resolution
-from pivotal.engine.exact import QueryCounter, count_queries
 from pivotal.engine.joblib_backend import say_here
 from pivotal.engine.owners.owner_balls import BallGame, Holdings, search_balls
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners, SampledOwners
 from pivotal.engine.owners.owner_game import OwnerGame, make_owner_game
 from pivotal.engine.owners.owner_lists import keep_nearest, search_cells
+from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.sampling import METHODS, as_plan
 from pivotal.engine.sampling.drawing import check_sampled_votes
 from pivotal.neighbors import (
@@ -129,14 +129,15 @@ def value_owners(
     if isinstance(X_test, str | os.PathLike):
         X_test = open_source(X_test, "X_test")[:]
     queries = check_features(X_test, "X_test", like=features)
-    labels, targets, codes = _encode(game, y_train, y_test, classes)
-    n_classes = 0 if codes is None else len(codes.classes)
+    check_classes(game, classes)
+    labels, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes, tables=False)
+    targets, n_classes = encoding.encode(y_test, "y_test"), encoding.n_classes
     check_same_length(features, labels, "X_train", "y_train")
     check_same_length(queries, targets, "X_test", "y_test")
     named = Owners.of(owners, len(labels))
     how = (method, n_samples, target_se, max_time, random_state)
     _check_how(how)
-    counts = QueryWeights(query_weights, class_weight).of(targets, codes)
+    counts = QueryWeights(query_weights, class_weight).of(targets, encoding.codes)
     settings = {
         "k": k,
         "utility": str(game),
@@ -144,13 +145,13 @@ def value_owners(
         "weights": str(loud),
         "bits": precision if loud.weighted else None,
         **record_metric(metric, metric_params),
-        "neighbors": _told(neighbors),
+        "neighbors": describe_choice(neighbors),
         **_about(named, tol),
     }
     if isinstance(game, Threshold):
         search: dict[str, Any] = {"metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
         index = as_index(neighbors, features, **search)
-        balls = search_balls(index, queries, game, _told(neighbors))
+        balls = search_balls(index, queries, game, describe_choice(neighbors))
         ball_game = BallGame(game, measure, named, Holdings.of(balls, named, labels, targets), n_classes)
         values = _value_balls(ball_game, measure, how, counts, settings, n_jobs, block_size, progress=progress)
         audit = NeighborAudit(neighbors, index, features, **search)
@@ -225,12 +226,13 @@ def value_owners_from_neighbors(
     """
     k, tol = check_k(k), check_tol(tol)
     game, measure = as_game(utility), as_semivalue(semivalue)
-    labels, targets, codes = _encode(game, y_train, y_test, classes)
-    n_classes = 0 if codes is None else len(codes.classes)
+    check_classes(game, classes)
+    labels, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes, tables=False)
+    targets, n_classes = encoding.encode(y_test, "y_test"), encoding.n_classes
     how = (method, n_samples, target_se, max_time, random_state)
     _check_how(how)
     named = Owners.of(owners, len(labels))
-    counts = QueryWeights(query_weights, class_weight).of(targets, codes)
+    counts = QueryWeights(query_weights, class_weight).of(targets, encoding.codes)
     settings = {
         "k": k,
         "utility": str(game),
@@ -321,17 +323,6 @@ def _make_counter(
     return SampledOwners(labels, game, semivalue, players, k=k, n_classes=n_classes, n_jobs=n_jobs, plan=plan)
 
 
-def _encode(game: Game, y_train: Any, y_test: Any, classes: Any) -> tuple[AnyArray, AnyArray, ClassCodes | None]:
-    """Return the labels as numbers, and the label set, which regression has not."""
-    check_classes(game, classes)
-    if game.task == "regression":
-        return as_responses(y_train, "y_train"), as_responses(y_test, "y_test"), None
-    train, test = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
-    check_same_kind(train, test)
-    codes = ClassCodes.of(train, test, classes=classes)
-    return codes.encode(train, "y_train"), codes.encode(test, "y_test"), codes
-
-
 def _about(owners: Owners, tol: float) -> dict[str, Any]:
     """What the settings say of the players."""
     return {
@@ -345,7 +336,3 @@ def _about(owners: Owners, tol: float) -> dict[str, Any]:
 
 def _with_verdict(values: Values, verdict: Verdict) -> Values:
     return replace(values, neighbors_exact=verdict.exact, recall=verdict.recall)
-
-
-def _told(choice: Any) -> str:
-    return choice if isinstance(choice, str) else str(getattr(choice, "__name__", type(choice).__name__))

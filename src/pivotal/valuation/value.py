@@ -16,8 +16,7 @@ import numpy.typing as npt
 from pivotal.core.conventions import Convention
 from pivotal.core.games import Game, as_game, check_classes
 from pivotal.core.given import default
-from pivotal.core.indicators import as_indicators, is_indicators
-from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
@@ -26,14 +25,15 @@ from pivotal.core.version import __version__
 from pivotal.core.weights import Weights
 from pivotal.engine.build import check_votes as check_votes_allowed
 from pivotal.engine.build import make_counter
-from pivotal.engine.exact import QueryCounter, count_queries
+from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.sampling.plan import as_plan
 from pivotal.neighbors import Balls, as_balls, check_no_own, fitting_queries, is_source, open_source
 from pivotal.neighbors.metrics import Metric
+from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.per_query import Keeper
-from pivotal.results.values import Values, as_ids
+from pivotal.results.values import Values
 from pivotal.valuation.dispatch import Call, named
-from pivotal.valuation.estimator import DEFAULT_TOL, KNNValuation, ids_of
+from pivotal.valuation.estimator import DEFAULT_TOL, KNNValuation
 from pivotal.valuation.fitted_models import FittedModel
 from pivotal.valuation.methods import Method
 
@@ -260,22 +260,10 @@ def value_from_neighbors(
     each_other = y_test is None
     if each_other:
         y_test = y_train
-    if game.task == "regression":
-        labels: AnyArray = as_responses(y_train, "y_train")
-        targets: AnyArray = as_responses(y_test, "y_test")
-        codes: ClassCodes | None = None
-    elif is_indicators(y_train):
-        labels = as_indicators(y_train, "y_train")
-        targets = as_indicators(y_test, "y_test", labels.shape[1])
-        codes = ClassCodes.of_indicators(classes)
-    else:
-        train, test = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
-        check_same_kind(train, test)
-        codes = ClassCodes.of(train, test, classes=classes)
-        labels, targets = codes.encode(train, "y_train"), codes.encode(test, "y_test")
-    label_set: Any = () if codes is None else codes.classes
-    counts = QueryWeights(query_weights, class_weight).of(targets, codes)
-    n_classes, keeper = len(label_set), Keeper(k, label_set) if per_query else None
+    labels, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes)
+    targets = encoding.encode(y_test, "y_test")
+    counts = QueryWeights(query_weights, class_weight).of(targets, encoding.codes)
+    n_classes, keeper = encoding.n_classes, Keeper(k, encoding.classes) if per_query else None
     names = as_ids(ids_of(y_train, ids), len(labels))
     settings = {
         "k": k,
@@ -364,9 +352,5 @@ def fit_points(
     if isinstance(X_test, str | os.PathLike):
         X_test = open_source(X_test, "X_test")[:]
     queries = check_features(X_test, "X_test", like=features)
-    labels = y_test
-    if as_game(valuation.utility).task == "classification" and not is_indicators(y_train):
-        labels = as_labels(y_test, "y_test")
-        check_same_kind(as_labels(y_train, "y_train"), labels)
-    valuation._fit(features, y_train, names, "X_train", "y_train", labels)
-    return queries, labels
+    valuation._fit(features, y_train, names, "X_train", "y_train", y_test)
+    return queries, y_test

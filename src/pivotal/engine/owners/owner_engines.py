@@ -12,8 +12,8 @@ from pivotal.core.games import Game
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import breathe, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.exact import Pass
 from pivotal.engine.owners.owner_game import OwnerGame
+from pivotal.engine.passes import Pass
 from pivotal.engine.sampling import Plan, SamplingEngine
 from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.plan import batch_sizes

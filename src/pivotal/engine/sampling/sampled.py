@@ -18,13 +18,14 @@ from pivotal.core.games import Game
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import breathe, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.exact import Lists, Pass
+from pivotal.engine.passes import Pass
 from pivotal.engine.sampling.drawing import Drawing, make_drawing
 from pivotal.engine.sampling.laws import check_drawable, is_certain, law_of, typical_square
 from pivotal.engine.sampling.plan import Plan, batch_sizes, seed_words
 from pivotal.engine.sampling.sample_sums import SampleState, SampleSums, SampleTotals
 from pivotal.engine.solvers import Block
 from pivotal.engine.totals import Tally
+from pivotal.engine.truncation import Lists
 from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
 from pivotal.results.per_query import PerQuery
 from pivotal.results.values import Values

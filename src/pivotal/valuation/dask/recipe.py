@@ -15,7 +15,7 @@ from pivotal.core.query_weights import QueryWeights
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.weights import Weights
-from pivotal.engine.exact import Lists
+from pivotal.engine.truncation import Lists
 from pivotal.neighbors import fitting_queries
 
 __all__ = ["ENTRY_BYTES", "Plan", "Recipe", "Summary", "make_plan", "read_labels", "summarise", "weigh"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.engine.exact import QueryCounter
+from pivotal.engine.passes import QueryCounter
 from pivotal.valuation.dask.dask_inputs import need_dask
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.document_engine import DocumentEngine

@@ -9,7 +9,7 @@ import numpy as np
 
 from pivotal.core.threads import breathe, run_all, slices
 from pivotal.core.types import CodeArray, IndexArray
-from pivotal.engine.exact import Pass
+from pivotal.engine.passes import Pass
 from pivotal.engine.sampling import Plan, SamplingEngine
 from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.sampling.laws import law_of, typical_square

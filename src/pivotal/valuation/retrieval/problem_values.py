@@ -10,8 +10,8 @@ from pivotal.core.notices import notify
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import is_lazy
 from pivotal.core.version import __version__
-from pivotal.engine.exact import QueryCounter, count_queries
 from pivotal.engine.owners import Owners
+from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.sampling import as_plan
 from pivotal.neighbors import fitting_queries
 from pivotal.results.values import Values

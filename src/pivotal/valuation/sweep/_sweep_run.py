@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +21,8 @@ from pivotal.core.weights import Weights
 from pivotal.engine.joblib_backend import say_here
 from pivotal.neighbors import blocks
 from pivotal.neighbors.metrics import Metric
-from pivotal.valuation.estimator import DEFAULT_TOL, KNNValuation, ids_of
+from pivotal.results.ids import ids_of
+from pivotal.valuation.estimator import DEFAULT_TOL, KNNValuation
 from pivotal.valuation.sweep._sweep_result import Sweep
 from pivotal.valuation.sweep._sweep_settings import NAMED, combine, identity_of
 from pivotal.valuation.value import fit_points
@@ -133,19 +135,21 @@ def _count(
     """Take all queries through the engines of all models, block by block."""
     say_here(leader.n_jobs, "a sweep shares one search among its settings")
     targets = leader._targets(X, y, "X_test", "y_test")
-    weights = query_weights.of(targets, leader._codes)
+    weights = query_weights.of(targets, leader._encoding.codes)
     engines = [model._engine_for(self_queries=X is None) for model in models]
     depth = max(model._depth(engine, X) for model, engine in zip(models, engines, strict=True))
-    found = _Shared(lambda queries, depth: leader._search(X, queries, depth), depth)
+    batch = leader._batch(X, targets, weights)
+    found = _Shared(batch.search, depth)
     members = [
-        (next(iter(engine.passes(len(targets)))), model._lists(engine, targets, found))
+        (next(iter(engine.passes(len(targets)))), model._voters(engine))
         for model, engine in zip(models, engines, strict=True)
     ]
     with tqdm(total=len(targets) * len(members), unit="game", disable=not progress, desc="valuing") as bar:
-        for queries in blocks(len(targets), leader._block_size(depth)):
+        for queries in blocks(len(targets), batch.queries_at_once(depth)):
             weighing = None if weights is None else weights[queries]
-            for step, lists in members:
-                step.add(*lists(queries), targets[queries], weighing)
+            search = partial(found, queries)
+            for step, voters in members:
+                step.add(*voters.of(search, targets[queries], queries.start), targets[queries], weighing)
                 bar.update(queries.stop - queries.start)
     # All models share one audit.
     leader._audit.check_lists(X, len(targets), depth, weighted=any(model._weights.weighted for model in models))

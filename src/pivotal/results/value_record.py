@@ -1,0 +1,206 @@
+"""The checked, immutable record behind `Values`: what it holds, how it is copied, compared and written to a file."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Self, SupportsFloat, SupportsIndex
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, DTypeLike
+
+from pivotal.core.frozen import freeze, same, thaw
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.validation import check_probability
+from pivotal.results.bounds import from_before_bounds_had_parts
+from pivotal.results.ids import as_ids, one_dimensional
+from pivotal.results.per_query import PerQuery
+from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, told_as_damage, write_table
+
+_BOUNDS: Final = ("proved_bound", "rounding_allowance", "neighbors_exact")
+_SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote_resolution", "recall")
+_NOT_GIVEN: Final[Any] = object()  # None is something that can be said of a bound
+
+__all__ = ["ValueRecord", "as_count"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class ValueRecord:
+    """The fields of `Values`, which documents them."""
+
+    values: FloatArray
+    n_queries: int
+    full_utility: float | None
+    empty_utility: float | None
+    proved_bound: float | None
+    rounding_allowance: float
+    neighbors_exact: bool | None
+    standard_error: FloatArray | None
+    ids: AnyArray
+    vote_resolution: float
+    recall: float | None
+    settings: Mapping[str, Any]
+    queries: PerQuery | None
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        *,
+        n_queries: int,
+        full_utility: float | None = None,
+        empty_utility: float | None = None,
+        proved_bound: float | None = None,
+        rounding_allowance: float = 0.0,
+        neighbors_exact: bool | None = True,
+        error_bound: float | None = _NOT_GIVEN,
+        standard_error: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        vote_resolution: float = 0.0,
+        recall: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+        queries: PerQuery | None = None,
+    ) -> None:
+        bound_name = "proved_bound"
+        if error_bound is not _NOT_GIVEN:
+            bound_name, proved_bound, rounding_allowance = "error_bound", error_bound, 0.0
+        if neighbors_exact is not None and not isinstance(neighbors_exact, bool | np.bool_):
+            raise ValueError(f"neighbors_exact must be True, False or None; got {neighbors_exact!r}.")
+        share = None if recall is None else check_probability(recall, "recall")
+        array = np.array(values, dtype=np.float64)
+        if array.ndim != 1 or array.size == 0:
+            raise ValueError(f"values must be one number per training point, at least one; got shape {array.shape}.")
+        checked = {
+            "values": _finite("values", array),
+            "n_queries": as_count("n_queries", n_queries),
+            "full_utility": None if full_utility is None else _number("full_utility", full_utility),
+            "empty_utility": None if empty_utility is None else _number("empty_utility", empty_utility),
+            "proved_bound": None if proved_bound is None else _number(bound_name, proved_bound, non_negative=True),
+            "rounding_allowance": _number("rounding_allowance", rounding_allowance, non_negative=True),
+            "neighbors_exact": False if share is not None and share < 1.0 else _flag(neighbors_exact),
+            "standard_error": None if standard_error is None else _errors(standard_error, array.size),
+            "ids": as_ids(ids, array.size),
+            "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
+            "recall": share,
+            "settings": freeze({} if settings is None else settings, "settings"),
+            "queries": queries if queries is None else queries.check(array.size),
+        }
+        for name, content in checked.items():
+            if isinstance(content, np.ndarray):
+                content.setflags(write=False)
+            object.__setattr__(self, name, content)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the values to one Parquet file, whole or not at all.
+
+        The columns are id, value and, for sampled values, standard_error; everything else is JSON in the schema
+        metadata. Values of single queries are four more columns: the label of a training point, and lists of the
+        queries it has a value for. Numbers come back to the last bit and ids with their dtype.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write, or URL such as s3://bucket/values.parquet; an existing file is replaced only once the new
+            one is complete.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        TypeError
+            If the ids are objects of mixed types or of a type that Parquet cannot hold.
+        """
+        column, tag = encode_ids(self.ids)
+        columns = {"id": column, "value": pa.array(self.values)}
+        if self.standard_error is not None:
+            columns["standard_error"] = pa.array(self.standard_error)
+        about = {name: getattr(self, name) for name in _SCALARS}
+        if self.queries is not None:
+            more, about["per_query"] = self.queries.to_columns()
+            columns |= more
+        write_table(path, columns, {**about, "ids": tag, "settings": thaw(self.settings)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file written by `save`, by its path or URL. Everything in it is checked, whoever wrote it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file is not Parquet, holds no pivotal values, is damaged, or was written by a newer format.
+        """
+        table, about = read_table(path)
+        with told_as_damage(path):
+            errors = "standard_error"
+            if not isinstance(about["settings"], dict):
+                raise ValueError("settings must be an object")
+            about = from_before_bounds_had_parts(about)
+            return cls(
+                numbers_of(table["value"], pa.float64(), "value"),
+                ids=decode_ids(table["id"], about["ids"]),
+                standard_error=numbers_of(table[errors], pa.float64(), errors)
+                if errors in table.column_names
+                else None,
+                settings=about["settings"],
+                queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
+                **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
+            )
+
+    def equals(self, other: object) -> bool:
+        """Whether `other` holds the same values, ids, errors and settings, to the last bit."""
+        if not isinstance(other, ValueRecord):
+            return False
+        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return _rebuild, (type(self), {**state, "settings": thaw(self.settings)})  # a mapping proxy cannot be pickled
+
+
+def _rebuild(kind: type[ValueRecord], state: dict[str, Any]) -> ValueRecord:
+    return kind(**from_before_bounds_had_parts(state))
+
+
+def _finite(name: str, array: FloatArray) -> FloatArray:
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise ValueError(f"{name} must be finite; got {array[bad[0]]} at training index {bad[0]}.")
+    return array
+
+
+def _number(name: str, number: SupportsFloat, *, non_negative: bool = False) -> float:
+    if isinstance(number, str | bytes):
+        raise TypeError(f"{name} must be a number; got {number!r}.")
+    converted = float(number)
+    if not math.isfinite(converted) or (non_negative and converted < 0):
+        raise ValueError(f"{name} must be a finite number{' >= 0' if non_negative else ''}; got {converted}.")
+    return converted
+
+
+def _flag(flag: bool | np.bool_ | None) -> bool | None:
+    return None if flag is None else bool(flag)
+
+
+def as_count(name: str, number: SupportsIndex) -> int:
+    """Return a positive integer, or raise."""
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex) or operator.index(number) < 1:
+        raise ValueError(f"{name} must be a positive integer; got {number!r}.")
+    return operator.index(number)
+
+
+def _errors(standard_error: ArrayLike, n_train: int) -> FloatArray:
+    array = one_dimensional("standard_error", np.array(standard_error, dtype=np.float64), n_train)
+    if (array < 0).any():
+        raise ValueError(f"standard_error must not be negative; got {array.min()}.")
+    return _finite("standard_error", array)

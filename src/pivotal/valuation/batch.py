@@ -1,0 +1,122 @@
+"""One batch of queries on its way into the sums: where it is counted, and how many queries at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.joblib_backend import Errand, can_be_sent, chosen_workers, say_here, why_here
+from pivotal.engine.passes import QueryCounter, count_queries
+from pivotal.engine.truncation import Voters
+from pivotal.engine.whole_orders import WholeOrders
+from pivotal.neighbors import Balls, BruteIndex, Index
+
+__all__ = ["Batch"]
+
+_BALL = 64  # points near a query, for the size of blocks; larger balls are found some queries at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Queries of one `update`, checked, with all that counting them takes.
+
+    Parameters
+    ----------
+    index : Index
+        Finds the neighbours.
+    features : array, sparse matrix or source
+        The training points.
+    queries : array or sparse matrix, or None
+        The queries; None where the training points are the queries.
+    targets : int32 or float64 array of shape (n_queries,)
+        Their labels.
+    weights : float64 array of shape (n_queries,) or None
+        How much each query counts; 1 each when None.
+    n_jobs, block_size, progress
+        As in `pivotal.KNNValuation`.
+    max_memory : int or None
+        Bytes.
+    """
+
+    index: Index
+    features: Any
+    queries: Any
+    targets: AnyArray
+    weights: FloatArray | None
+    n_jobs: int | None
+    block_size: int | None
+    max_memory: int | None
+    progress: bool
+
+    def count(self, engine: QueryCounter, voters: Voters, depth: int) -> None:
+        """Count the queries of a game of the k nearest: on workers, by whole orders, or list by list."""
+        if self._count_on_backend(engine, voters, depth) or self._count_whole_orders(engine):
+            return
+
+        def lists(part: slice) -> tuple[IndexArray, CodeArray | None]:
+            return voters.of(lambda depth: self.search(part, depth), self.targets[part], part.start)
+
+        self._count(engine, lists, depth)
+
+    def count_balls(self, engine: QueryCounter, radius: float) -> None:
+        """Count the queries of a game that all points within a radius play."""
+        say_here(self.n_jobs, why_here(engine, self.index))
+
+        def balls(part: slice) -> tuple[Iterator[Balls], None]:
+            if self.queries is None:
+                return self.index.search_radius_self(part.start, part.stop, radius, self.max_memory), None
+            return self.index.search_radius(self.queries[part], radius, self.max_memory), None
+
+        self._count(engine, balls, _BALL)
+
+    def search(self, part: slice, depth: int) -> tuple[IndexArray, FloatArray]:
+        """Return the neighbours of a slice of the queries, and how far they are."""
+        if self.queries is None:
+            return self.index.search_self(part.start, part.stop, depth)
+        return self.index.search(self.queries[part], depth)
+
+    def queries_at_once(self, depth: int) -> int:
+        """Return how many queries make a block, with lists of this length."""
+        return self.index.block_size(depth, self.max_memory) if self.block_size is None else self.block_size
+
+    def _count(self, engine: QueryCounter, lists: Callable[[slice], tuple[Any, CodeArray | None]], depth: int) -> None:
+        at_once = self.queries_at_once(depth)
+        count_queries(engine, self.targets, lists, at_once, weights=self.weights, progress=self.progress)
+
+    def _count_on_backend(self, engine: QueryCounter, voters: Voters, depth: int) -> bool:
+        """Count on the workers of the joblib backend that the user chose, if there is one and they can."""
+        if (workers := chosen_workers(self.n_jobs)) is None:
+            return False
+        if not can_be_sent(engine, self.index):
+            say_here(self.n_jobs, why_here(engine, self.index))
+            return False
+        small = engine.for_worker()
+        return workers.count(
+            engine,
+            Errand(small, self.index.for_worker(len(self.targets), depth), voters.for_counter(small)),
+            self.queries,
+            self.targets,
+            depth=depth,
+            block_size=self.block_size,
+            max_memory=self.max_memory,
+            weights=self.weights,
+            progress=self.progress,
+        )
+
+    def _count_whole_orders(self, engine: QueryCounter) -> bool:
+        """Count a game in which every point matters, where that can be done without lists of all points."""
+        index = self.index
+        if not isinstance(index, BruteIndex) or (whole := WholeOrders.of(engine, index, self.n_jobs)) is None:
+            return False
+        rows = self.features if self.queries is None else self.queries
+
+        def queries(part: slice) -> tuple[FloatArray, IndexArray]:
+            own = np.arange(part.start, part.stop) if self.queries is None else np.full(part.stop - part.start, -1)
+            return index.rows(rows[part]), own
+
+        whole.count(queries, self.targets, weights=self.weights, block_size=self.block_size, progress=self.progress)
+        return True
