@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import pivotal
 from pivotal.analysis.label_errors import find_label_errors
 from pivotal.neighbors import BruteIndex
+from pivotal.review._known import KnownNeighbors
 from pivotal.review._live import LiveNeighbors
 from pivotal.review._scores import LiveScores, neighbors_share
 
@@ -102,12 +103,13 @@ def test_a_new_class_joins():
 def test_edits_name_every_row_whose_votes_change():
     X, codes = points(500, 4, 3)
     live = LiveNeighbors(BruteIndex(X), codes, 3, 3)
-    before = live.votes(np.arange(500))
-    touched = live.edit(np.array([17]), np.array([(codes[17] + 1) % 3], np.int32), np.array([True]), 3)
-    changed = np.flatnonzero((live.votes(np.arange(500)) != before).any(axis=1))
-    assert changed.size
-    assert set(changed) <= set(touched)
-    assert len(touched) < 300
+    for code, stays in (((codes[17] + 1) % 3, True), (codes[17], False), (codes[17], True)):
+        before = live.ballots.shares(np.arange(500))
+        touched = live.edit(np.array([17]), np.array([code], np.int32), np.array([stays]), 3)
+        changed = np.flatnonzero((live.ballots.shares(np.arange(500)) != before).any(axis=1))
+        assert changed.size
+        assert set(changed) <= set(touched)
+        assert len(touched) < 400
 
 
 def test_harmed_rows_are_those_with_the_most_negative_values():
@@ -154,18 +156,77 @@ def test_scores_begin_as_they_were_found_and_return_when_all_is_undone(n_trees):
     assert np.array_equal(scores.suspect, first[2])
 
 
-def test_scores_change_by_the_change_of_the_neighbours_share():
-    errors, live, scores, noisy, codes = scored(0)
-    before = live.votes(np.arange(300))
+@given(
+    seed=st.integers(0, 10**6),
+    k=st.integers(1, 6),
+    duplicates=st.booleans(),
+    edits=st.lists(st.tuples(st.integers(0, 119), st.integers(0, 2), st.booleans()), min_size=1, max_size=8),
+)
+def test_where_neighbours_alone_vote_scores_are_those_of_a_fresh_search(seed, k, duplicates, edits):
+    X, codes = points(120, seed, duplicates=duplicates)
+    X[:, 0] += 2.0 * codes
+    errors = find_label_errors(X, codes, k=k, n_trees=0)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, k)
+    scores = LiveScores(errors, live, codes, errors.suggested.astype(np.int32))
+    for row, code, stays in edits:
+        scores.refresh(live.edit(np.array([row]), np.array([code], np.int32), np.array([stays]), 3))
+    rows = np.flatnonzero(live.alive)
+    fresh = find_label_errors(X[rows], live.codes[rows], k=k, n_trees=0)
+    assert scores.scores[rows] == pytest.approx(fresh.scores, abs=1e-12)
+    assert scores.confidence[rows] == pytest.approx(fresh.confidence, abs=1e-12)
+    rival = np.abs(scores.rivals[rows] - scores.scores[rows])
+    clear = rival > 1e-12  # where votes are equal, either label may be named
+    assert np.array_equal(scores.suggested[rows][clear], fresh.suggested[clear])
+    edge = np.abs(scores.rivals[rows] - 2.0 * scores.scores[rows]) < 1e-12
+    assert np.array_equal(scores.suspect[rows][~edge], fresh.probable[~edge])
+
+
+def test_other_voters_stand_as_they_were_and_far_rows_are_left_alone():
+    errors, live, scores, _, codes = scored(10)
+    before = live.ballots.copy()
     row = np.array([4])
     touched = live.edit(row, codes[row], np.ones(1, bool), 3)
     scores.refresh(touched)
     others = np.setdiff1d(touched, row)
-    change = (live.votes(others) - before[others])[np.arange(len(others)), noisy[others]]
-    expected = np.clip(errors.scores[others] + change, 0.0, 1.0)
-    assert scores.scores[others] == pytest.approx(expected, abs=1e-12)
+    change = (live.ballots.shares(others) - before.shares(others))[np.arange(len(others)), live.codes[others]]
+    assert scores.scores[others] == pytest.approx(np.clip(errors.scores[others] + 0.5 * change, 0.0, 1.0), abs=1e-12)
     still = np.setdiff1d(np.arange(300), touched)
     assert np.array_equal(scores.scores[still], errors.scores[still])
+
+
+def test_live_values_are_those_of_the_editing_engine():
+    """A second way to follow edits, which moves points up where one is removed."""
+    X, codes = points(150, 11, 3)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 4)
+    model = pivotal.KNNValuation(k=4, utility="soft", editable=True).fit(X, codes).update()
+    rng = np.random.default_rng(1)
+    for step in range(12):
+        row = int(rng.choice(np.flatnonzero(live.alive)))
+        place = int(live.alive[:row].sum())
+        if step % 3:
+            code = int((live.codes[row] + 1) % 3)
+            model.relabel(place, code)
+            live.edit(np.array([row]), np.array([code], np.int32), np.array([True]), 3)
+        else:
+            model.remove(place)
+            live.edit(np.array([row]), live.codes[[row]], np.array([False]), 3)
+    assert live.values(np.flatnonzero(live.alive)) == pytest.approx(model.values_, abs=1e-12)
+
+
+def test_one_search_serves_all():
+    X, codes = points(200, 12)
+    known = KnownNeighbors(BruteIndex(X), 5)
+    errors = find_label_errors(X, codes, k=5, n_trees=0, neighbors=known)
+    alone = find_label_errors(X, codes, k=5, n_trees=0)
+    assert np.array_equal(errors.scores, alone.scores)
+    assert errors.settings["neighbors_exact"]
+    for depth in (3, known.lists.shape[1], 199):  # the last is longer than what is remembered
+        for answer in (known.search_self(10, 30, depth), known.search_rows(np.arange(10, 30), depth)):
+            assert np.array_equal(answer[0], BruteIndex(X).search_self(10, 30, depth)[0])
+            assert np.array_equal(answer[1], BruteIndex(X).search_self(10, 30, depth)[1])
+    assert np.array_equal(known.search(X[:4], 3)[0], BruteIndex(X).search(X[:4], 3)[0])
+    known.forget_distances()
+    assert np.array_equal(known.search_self(0, 9, 3)[1], BruteIndex(X).search_self(0, 9, 3)[1])
 
 
 @pytest.mark.parametrize(

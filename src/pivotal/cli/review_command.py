@@ -20,6 +20,7 @@ examples:
   pivotal review photos.csv --label breed --image file --reviewer ann
   pivotal clean train.csv --label species --apply decisions.csv --fix cleaned.csv
 """
+_K: Final = 20
 _INSTEAD: Final = "wrong labels are found among classes; pivotal review is for those"
 
 
@@ -35,7 +36,7 @@ def describe(parser: Parser) -> None:
     add_table(parser, "table to review")
     add_columns(parser, owner="whose row it is, to filter by")
     group = parser.add_argument_group("suspects")
-    group.add_argument("-k", "--k", type=int, help="number of nearest rows that vote (default: 20)")
+    group.add_argument("-k", "--k", type=int, help=f"number of nearest rows that vote (default: {_K})")
     group.add_argument(
         "--trees", type=int, metavar="N", help="trees of the forest that votes too; 0 is quicker (default: 100)"
     )
@@ -102,6 +103,7 @@ def run(options: argparse.Namespace) -> None:
 def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
     from pivotal.cli._parser import UsageError
     from pivotal.cli._work import load
+    from pivotal.core.validation import check_k
     from pivotal.review import TableReview, user_name
     from pivotal.tables.read import is_pair
 
@@ -116,20 +118,22 @@ def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
         raise UsageError("pivotal review needs a table in a file of this machine, as its journal is kept beside it.")
     journal = Path(options.journal) if options.journal else here[0].with_name(f"{here[0].name}.review.db")
 
-    def find() -> Any:
+    k = _K if options.k is None else check_k(options.k)
+
+    def find(index: Any) -> Any:
         from pivotal.analysis.label_errors import find_label_errors
 
         chosen = {
-            "k": options.k,
             "n": options.n,
             "share": options.share,
             "odds": options.odds,
             "n_trees": options.trees,
-            "neighbors": options.neighbors,
         }
         return find_label_errors(
             data.prepared.X,
             data.prepared.y,
+            k=k,
+            neighbors=index,
             ids=data.prepared.ids,
             random_state=options.seed,
             n_jobs=options.jobs,
@@ -138,7 +142,7 @@ def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
 
     search = {"n_jobs": options.jobs} | ({} if options.neighbors is None else {"neighbors": options.neighbors})
     review = TableReview(
-        data.table, data.prepared, data.label, [str(file) for file in here], find, options.truth, search
+        data.table, data.prepared, data.label, [str(file) for file in here], find, k, options.truth, search
     )
     return review.desk(journal, options.reviewer or user_name())
 

@@ -4,12 +4,12 @@ This is the one file of the room that knows how edits are made. The lists of nei
 change: a row that is dropped stays on the lists and is passed over, so that taking a drop back restores every list to
 the last digit. An edit of a row touches the queries that have it on their list, which the reversed lists name at once:
 what they said is subtracted, the edit is made, and what they say now is added. Nothing else is looked at, so that an
-edit takes as long with a million rows as with a thousand.
+edit takes as long with a million rows as with a thousand. (The editing engine of the package, which adds points too and
+moves all others up where one is removed, writes its lists anew for that; the tests hold one against the other.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -21,15 +21,11 @@ from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.solvers import Block, Solver, make_solver
 from pivotal.neighbors import Index, blocks
+from pivotal.review._ballots import Ballots
+from pivotal.review._known import KnownNeighbors, Progress, needed_neighbors
 
-__all__ = ["LiveNeighbors", "Progress"]
+__all__ = ["LiveNeighbors"]
 
-Progress = Callable[[float], None]
-"""Receives the share of the work that is done, from 0 to 1."""
-
-TOLERANCE: Final = 1e-12  # what neighbours that are not looked at can add to a value
-_SHOWN: Final = 8  # neighbours that a page shows, at least
-_SPARE: Final = 8  # ranks kept beyond those needed, for rows that are dropped; and an eighth of those needed
 _BLOCK: Final = 20_000  # queries that are valued at a time
 
 
@@ -43,7 +39,7 @@ class LiveNeighbors:
     Parameters
     ----------
     index : Index
-        Finds the nearest rows.
+        Finds the nearest rows, or knows them already.
     codes : int32 array of shape (n_rows,)
         Class codes of the labels at first.
     n_classes, k : int
@@ -57,6 +53,8 @@ class LiveNeighbors:
         Class codes at present; not to be written to.
     alive : bool array of shape (n_rows,)
         Rows that are not dropped; not to be written to.
+    ballots : Ballots
+        Votes of neighbours, as `find_label_errors` counts them.
     """
 
     def __init__(
@@ -67,16 +65,17 @@ class LiveNeighbors:
         self._index, self._n_classes, self._k = index, n_classes, min(k, len(codes) - 1)
         self._n_alive, self._n_present = len(codes), 0
         self._count()
-        most = len(codes) - 1
-        self._needed = max(min(_SHOWN, most), Banzhaf().depth(self._k, TOLERANCE, most))
-        width = min(most, self._needed + _SPARE + self._needed // 8)
-        self._lists = _search(index, len(codes), width, progress)
+        self._needed = needed_neighbors(k, len(codes))
+        known = index if isinstance(index, KnownNeighbors) else KnownNeighbors(index, k, progress=progress)
+        known.forget_distances()
+        self._lists = known.lists
         self._holders = _reversed(self._lists)
         self._passing = np.zeros(len(codes), np.bool_)  # lists with a row that is passed over
         self._longer: dict[int, IndexArray] = {}  # lists that were too short once many of their rows were dropped
         self._longer_holders: dict[int, set[int]] = {}
         self._solver: Solver | None = None
         self._weights = np.empty(0)
+        self.ballots = Ballots(len(codes), n_classes)
         self._totals, self._rests = np.zeros(len(codes)), np.zeros(len(codes))
         self._n_right = 0.0
         self._value_all()
@@ -117,23 +116,30 @@ class LiveNeighbors:
         Returns
         -------
         touched : int array
-            Rows whose neighbours' votes may have changed, ascending: the edited ones among them.
+            Rows whose ballots may have changed, ascending: the edited ones among them.
         """
         if self._n_alive + int(alive.sum()) - int(self.alive[rows].sum()) < 2:
             raise ValueError("at least two rows must stay, as they are each other's neighbours; keep some of them.")
         touched = self._touched_by(rows)
         before = self._game_size()
+        moved = bool((alive != self.alive[rows]).any())
+        gone = [self.neighbors(touched[self.alive[touched]]).ravel()] if moved else []  # those now at the end of lists
         self._add(touched[self.alive[touched]], -1.0)
         self.codes[rows] = codes
         self.alive[rows] = alive
         self._n_classes = n_classes
+        self.ballots.widen(n_classes)
         self._count()
         self._passing[touched] = ~self.alive[self._lists[touched]].all(axis=1)
         if self._game_size() != before:  # every query plays another game now: tiny tables, a class that comes or goes
             self._value_all()
-            return np.arange(len(self.codes)) if self.depth != before[0] else touched
-        self._add(touched[self.alive[touched]], 1.0)
-        return touched
+            if self.depth != before[0]:
+                return np.arange(len(self.codes))
+        else:
+            self._add(touched[self.alive[touched]], 1.0)
+        # Rows that are dropped move up all that follow on a list, on which other votes are cast then.
+        casting = rows if not moved else touched
+        return np.unique(np.concatenate([touched, self.neighbors(casting[self.alive[casting]]).ravel(), *gone]))
 
     def neighbors(self, rows: IndexArray, depth: int | None = None) -> IndexArray:
         """Return the nearest rows that are not dropped; shape (n_asked, depth)."""
@@ -143,18 +149,10 @@ class LiveNeighbors:
             nearest[place] = self._list_of(int(rows[place]), depth)
         return nearest
 
-    def votes(self, rows: IndexArray, codes: CodeArray | None = None) -> FloatArray:
-        """Return the share of the neighbours' votes for each class; shape (n_asked, n_classes).
-
-        Parameters
-        ----------
-        rows : int array of shape (n_asked,)
-        codes : int32 array of shape (n_rows,), optional
-            Labels as they were once, when no row was dropped; those of the rows at present by default.
-        """
-        nearest = self.neighbors(rows) if codes is None else self._lists[rows, : self._needed].astype(np.int64)
-        weights = self._weights if codes is None else Banzhaf().reach(self._k, nearest.shape[1])
-        cells = (self.codes if codes is None else codes)[nearest] + self._n_classes * np.arange(len(rows))[:, None]
+    def votes(self, rows: IndexArray) -> FloatArray:
+        """Return the share of the votes that each class receives from the neighbours; shape (n_asked, n_classes)."""
+        nearest, weights = self.neighbors(rows), self._weights
+        cells = self.codes[nearest] + self._n_classes * np.arange(len(rows))[:, None]
         counted = np.bincount(
             cells.ravel(), np.broadcast_to(weights, cells.shape).ravel(), minlength=self._n_classes * len(rows)
         )
@@ -214,6 +212,7 @@ class LiveNeighbors:
         """Value every query; where their game itself has changed, or at first."""
         self._solver = make_solver(Soft(), Banzhaf(), self._k, *self._game_size())
         self._weights = Banzhaf().reach(self._k, self.depth)
+        self.ballots.begin(self._k, self.depth, self._n_classes)
         self._totals[:], self._rests[:], self._n_right = 0.0, 0.0, 0.0
         self._add(np.flatnonzero(self.alive), 1.0)
 
@@ -224,6 +223,7 @@ class LiveNeighbors:
         for part in blocks(len(queries), _BLOCK):
             nearest, values = self._solve(queries[part])
             add_queries(nearest, sign * values, self._totals, self._rests)
+            self.ballots.add(queries[part], nearest, self.codes, sign)
             self._n_right += sign * float(self._right(nearest[:, : self._k], queries[part]).sum())
 
     def _solve(self, queries: IndexArray) -> tuple[IndexArray, FloatArray]:
@@ -237,15 +237,6 @@ class LiveNeighbors:
 
     def _right(self, nearest: IndexArray, queries: IndexArray) -> FloatArray:
         return Plurality().everyone(self.codes[nearest], None, self.codes[queries], self._n_classes, self._k)
-
-
-def _search(index: Index, n_rows: int, width: int, progress: Progress | None) -> npt.NDArray[np.int32]:
-    lists = np.empty((n_rows, width), np.int32)
-    for part in blocks(n_rows, index.block_size(width)):
-        lists[part] = index.search_self(part.start, part.stop, width)[0]
-        if progress is not None:
-            progress(part.stop / n_rows)
-    return lists
 
 
 def _reversed(lists: npt.NDArray[np.int32]) -> sparse.csr_array:

@@ -2,7 +2,8 @@
 
 `find_label_errors` asks several kinds of voters once, at the start. Of these the nearest neighbours are asked again
 after every decision, exactly; what the others said stands. So a score is the one found at the start plus the change of
-the neighbours' share, times the share that neighbours have in the whole vote.
+the neighbours' share, times the share that neighbours have in the whole vote. Where neighbours are the only voters,
+scores, suggestions and suspects are those of a fresh search in the table as it is now.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class LiveScores:
         self._live, self._given, self._first = live, given, suggested
         self._share = neighbors_share(errors.settings)
         self._odds = float(errors.settings.get("odds", _ODDS))
+        self._first_ballots = live.ballots.copy()
         self._first_scores = np.clip(np.asarray(errors.scores, np.float64), 0.0, 1.0)
         confidence = np.clip(np.asarray(errors.confidence, np.float64), 0.0, 1.0)
         # Where no label has more votes than the given one, its best rival has at most what is left.
@@ -71,7 +73,8 @@ class LiveScores:
         if not len(rows):
             return
         at, own = np.arange(len(rows)), self._live.codes[rows]
-        now, then = self._live.votes(rows), self._live.votes(rows, self._given)
+        now, then = self._live.ballots.shares(rows), self._first_ballots.shares(rows)
+        then = np.pad(then, ((0, 0), (0, now.shape[1] - then.shape[1])))  # nobody voted for labels that came later
         first = np.minimum(self._share * then, self._first_rivals[rows, np.newaxis])
         first[at, self._first[rows]] = self._first_rivals[rows]
         first[at, self._given[rows]] = self._first_scores[rows]

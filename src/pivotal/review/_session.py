@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import CodeArray, IndexArray
-from pivotal.neighbors import as_index
+from pivotal.neighbors import Index, as_index
 from pivotal.review._journal import ACTIONS, Action, Entry, Journal, Proposal
 from pivotal.review._live import LiveNeighbors
 from pivotal.review._queues import KINDS, Query, first_by_score
@@ -20,11 +20,12 @@ from pivotal.review._rows import Cells
 from pivotal.review._scores import LiveScores
 from pivotal.review._subject import Classes, Subject
 
-__all__ = ["Session", "Told"]
+__all__ = ["SEARCHING", "Session", "Told"]
 
 Told = Callable[[str, float], None]
 """Receives what is being done, and the share of it that is done."""
 
+SEARCHING: Final = "Finding the neighbours of every row"
 _K: Final = 20
 _SEED: Final = 0
 _PAGE: Final = 200  # rows of a page that are put in order at least
@@ -41,6 +42,8 @@ class Session:
         The journal.
     told : callable, optional
         Told how far the preparation is.
+    neighbors : Index, optional
+        Knows the nearest rows of every row; searched for by default, as the subject says.
 
     Attributes
     ----------
@@ -48,7 +51,9 @@ class Session:
         Held by whoever looks at several things that belong together.
     """
 
-    def __init__(self, subject: Subject, path: Path, *, told: Told | None = None) -> None:
+    def __init__(
+        self, subject: Subject, path: Path, *, told: Told | None = None, neighbors: Index | None = None
+    ) -> None:
         self.lock = threading.RLock()
         self.subject, errors = subject, subject.errors
         self.classes = Classes(errors.given)
@@ -61,14 +66,14 @@ class Session:
         self.journal = Journal(path, facts)
         given = self.classes.given
         search: dict[str, Any] = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **(subject.search or {})}
-        index = as_index(search.pop("neighbors", "auto"), subject.X, **search)
+        index = neighbors or as_index(search.pop("neighbors", "auto"), subject.X, **search)
         self.neighbors_exact = bool(index.exact)
         self.live = LiveNeighbors(
             index,
             given,
             len(self.classes),
             int(errors.settings.get("k", _K)),
-            progress=None if told is None else lambda share: told("Finding the neighbours of every row", share),
+            progress=None if told is None else lambda share: told(SEARCHING, share),
         )
         suggested = self.classes.encode(errors.suggested)
         self.scores = LiveScores(errors, self.live, given, suggested)

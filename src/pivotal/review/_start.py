@@ -19,12 +19,14 @@ import pyarrow as pa
 from pivotal.analysis.label_errors import LabelErrors
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_features, check_same_length
+from pivotal.neighbors import Index, as_index
 from pivotal.report.encode import as_text
 from pivotal.report.thumbnails import Images
 from pivotal.review._desk import Desk
 from pivotal.review._export import Outputs, decisions_frame
+from pivotal.review._known import KnownNeighbors
 from pivotal.review._serve import LOCAL, Server, need_server
-from pivotal.review._session import Session, Told
+from pivotal.review._session import SEARCHING, Session, Told
 from pivotal.review._subject import Finding, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
 
@@ -175,38 +177,44 @@ class TableReview:
     files : list of str
         Where the table came from, by whose content a journal knows it.
     find : callable
-        Returns the label errors; called once the page is up.
+        Returns the label errors, given an index of the rows; called once the page is up.
+    k : int
+        Number of neighbours that vote.
     truth : str, optional
         Column of labels that are known to be right; it is not shown.
     search : dict
         How neighbours are found.
     checks : callable, optional
-        Returns further queues.
+        Returns further queues, given an index of the rows.
     """
 
     table: Table
     prepared: Prepared
     label: str
     files: list[str]
-    find: Callable[[], LabelErrors]
+    find: Callable[[Index], LabelErrors]
+    k: int
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
-    checks: Callable[[], tuple[Finding, ...]] | None = None
+    checks: Callable[[Index], tuple[Finding, ...]] | None = None
 
     def desk(self, journal: Path, reviewer: str) -> Desk:
         """Return the desk at which the table is reviewed, once it is started."""
         fingerprint = fingerprint_of_files(self.files, self.label)
 
         def prepare(told: Told) -> tuple[Session, Outputs]:
+            ready = self.prepared
+            how = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **self.search}
+            index = as_index(how.pop("neighbors", "auto"), ready.X, **how)
+            known = KnownNeighbors(index, self.k, progress=lambda share: told(SEARCHING, share))
             told("Looking for wrong labels", 0.0)
-            errors = self.find()
+            errors = self.find(known)
             findings: tuple[Finding, ...] = ()
             if self.checks is not None:
                 told("Checking for duplicates and outliers", 0.0)
-                findings = self.checks()
-            told("Finding the neighbours of every row", 0.0)
-            session = Session(self._subject(errors, fingerprint, findings), journal, told=told)
-            ready = self.prepared
+                findings = self.checks(known)
+            told("Valuing every row", 0.0)
+            session = Session(self._subject(errors, fingerprint, findings), journal, neighbors=known)
             test = None if ready.X_test is None else (ready.X_test, ready.y_test)
             return session, Outputs(session, self.table, ready.y, test)
 
