@@ -41,6 +41,19 @@ def test_unknown_names_are_attribute_errors() -> None:
         pivotal.nonsense  # noqa: B018
 
 
+@pytest.mark.parametrize("name", ["datasets", "paper", "plots", "retrieval"])
+def test_public_modules_inside_a_room_can_be_imported_by_their_short_name(name: str) -> None:
+    code = f"""
+import importlib, pickle, sys
+short = importlib.import_module("pivotal.{name}")
+import pivotal
+assert short is pivotal.{name} is sys.modules[short.__name__], short
+assert short.__name__ != "pivotal.{name}" and short.__spec__.name == short.__name__
+assert importlib.reload(short) is short
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def loaded_by(code: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"], capture_output=True, text=True, check=True

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from pivotal.core.lazy import submodules_of
+from pivotal.core.lazy import alias_modules, submodules_of
 from pivotal.core.providers import provide
 
 if TYPE_CHECKING:
@@ -147,6 +147,7 @@ _MODULES = {
     "plots": "report.plots",
     "retrieval": "analysis.retrieval",
 }
+alias_modules({f"pivotal.{name}": f"pivotal.{module}" for name, module in _MODULES.items()})
 _submodule = submodules_of("pivotal")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -1,19 +1,11 @@
 """What a document is worth to a retriever: exact values for the corpora of search and of RAG.
 
-tables       TREC and BEIR files, mappings: rankings and judgements by name
-search       retrievers: embeddings, indexes, BM25
-relevance    relevance where nobody judged: from answers, clicks, a judge
-problem      what the user brought, as arrays
-judgements   grades, looked up by ranking
-players      documents, or groups of them, numbered within each query
-engine       the sum over queries, exact or sampled, of documents or of groups
-rows         values of each query by itself
-dask         blocks of queries on Dask
-value        `value_retrieval`
-study        distractors, redundant, unused and carrying documents, payouts
-multiple     which findings survive looking at many documents
-changes      removing and reweighting, judged on unseen queries
-report       the page
+value_retrieval     values of documents, or of their sources
+study_retrieval     distractors, redundant, unused and carrying documents, payouts
+advise_retrieval    removing and reweighting, judged on unseen queries
+relevance_from_*    relevance where nobody judged: from answers, clicks, a judge
+BM25                keyword search; `search_rankings` asks any retriever
+read_*              TREC and BEIR files; `make_collection` generates a collection
 """
 
 from pivotal.analysis.retrieval._changes import Advice, advise_retrieval
