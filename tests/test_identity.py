@@ -307,6 +307,160 @@ def test_what_is_only_read_counts_even_if_others_write_it() -> None:
     assert token(made(body.format(1))) != token(made(body.format(2)))
 
 
+# Counted up somewhere, and read somewhere else: in another method, below or above, by a caller, by a helper.
+READ = {
+    "another method": """
+class f:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+    def __call__(self, d): return d / self.h
+new = f
+""",
+    "the same method": """
+class f:
+    def __init__(self, h): self.h = h
+    def __call__(self, d):
+        self.h += 1
+        return d / self.h
+new = f
+""",
+    "the class below": """
+class base:
+    def __init__(self, h): self.h = h
+    def __call__(self, d): return d / self.h
+class new(base):
+    def widen(self): self.h += 1
+""",
+    "the class above": """
+class base:
+    def __init__(self, h): self.log = [h] * h
+    def __call__(self, d): self.log.append(d); return d
+class new(base):
+    def __call__(self, d): return super().__call__(d) * len(self.log)
+""",
+    "a log of the class": """
+class base:
+    log = []
+    def __call__(self, d): self.log.append(d); return d
+class sub(base):
+    def __call__(self, d): return super().__call__(d) * len(self.log)
+def new(h):
+    base.log = [0] * h
+    return sub()
+""",
+    "whoever holds it": """
+class settings:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+def new(h):
+    held = settings(h)
+    return lambda d: d / held.h
+""",
+    "a helper": """
+class new:
+    def __init__(self, h): self.seen = set(range(h))
+    def __call__(self, d): self.seen.add(-1); return helper(self, d)
+def helper(one, d): return d * len(one.seen)
+""",
+    "a dictionary": """
+class new:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+    def __call__(self, d): return d / vars(self)["h"]
+""",
+    "a method called add": """
+class scale:
+    def __init__(self, h): self.h = h
+    def add(self, d): return d / self.h
+def new(h):
+    one = scale(h)
+    return lambda d: one.add(d)
+""",
+    "a branch": """
+class new:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+    def __call__(self, d):
+        if self.h == 2: return 2 * d
+        return d
+""",
+    "a longer branch": """
+class new:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+    def __call__(self, d):
+        if self.h == 2:
+            d = 2 * d
+            if d < 0: raise KeyboardInterrupt
+        return d
+""",
+    "an interruption that is caught": """
+class new:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+    def __call__(self, d):
+        try:
+            if self.h == 2: raise KeyboardInterrupt
+        except KeyboardInterrupt: d = 2 * d
+        return d
+""",
+    "an error that callers catch": """
+class new:
+    def __init__(self, h): self.h = h
+    def widen(self): self.h += 1
+    def __call__(self, d):
+        if self.h == 2: raise ValueError
+        return d
+""",
+    "text": """
+h = 0
+def f(d): return d * globals()["h"]
+def new(n):
+    global h
+    h = n
+    return f
+""",
+    "an expression": """
+h = 0
+def f(d): return eval("d * h")
+def new(n):
+    global h
+    h = n
+    return f
+""",
+}
+
+
+@pytest.mark.parametrize("body", READ.values(), ids=READ)
+def test_what_is_counted_and_read_counts(body: str) -> None:
+    space: dict[str, Any] = {"__name__": "notebook"}
+    exec(body, space)
+    tokens = [token(space["new"](h)) for h in (1, 2, 1)]
+    assert tokens[0] == tokens[2] != tokens[1]
+
+
+def test_a_limit_that_interrupts_is_no_content() -> None:
+    space: dict[str, Any] = {"__name__": "notebook"}
+    exec(
+        """
+import os
+class f:
+    n, limit = 0, 5
+    def __call__(self, d):
+        f.n += 1
+        if f.n == f.limit: raise KeyboardInterrupt
+        if f.n > 9: os.kill(os.getpid(), 9)
+        return d
+""",
+        space,
+    )
+    before = token(space["f"]())
+    space["f"].n = 3
+    assert token(space["f"]()) == before
+    space["f"].limit = 6
+    assert token(space["f"]()) != before
+
+
 def test_what_refers_to_itself_has_an_end() -> None:
     endless: list[Any] = [1]
     endless.append(endless)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,18 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from pivotal.core.identity._counters import counted_attributes, counted_names
+from pivotal.core.identity._counters import counted_names, is_counter
 from pivotal.core.identity._origin import is_importable_elsewhere, is_installed, origin_of, resolves
 
-__all__ = ["Globals", "parts_of_class", "parts_of_code", "parts_of_function", "parts_of_module", "passing_names"]
+__all__ = [
+    "Globals",
+    "codes_below",
+    "parts_of_class",
+    "parts_of_code",
+    "parts_of_function",
+    "parts_of_module",
+    "without_passing",
+]
 
 _LOOKUPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _INDIRECT = frozenset({"getattr", "vars", "__dict__"})  # ways to take anything from a module
@@ -64,7 +73,9 @@ def parts_of_function(function: FunctionType, names: Globals) -> tuple[Any, ...]
         return "installed", module, function.__qualname__, origin_of(module)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     counted = counted_names(function.__code__)
-    captured = [cell if name not in counted else name for name, cell in sorted(cells.items())]
+    captured = [
+        name if name in counted and is_counter(_content_of(cell)) else cell for name, cell in sorted(cells.items())
+    ]
     used = list(_used(function.__code__, function.__globals__, cells, names))
     return (
         "function",
@@ -92,14 +103,13 @@ def parts_of_code(code: CodeType) -> tuple[Any, ...]:
     )
 
 
-def parts_of_class(kind: type) -> tuple[Any, ...]:
-    """Return what a class consists of: by name if it is installed, by content if not."""
+def parts_of_class(kind: type, counted: frozenset[str] = frozenset()) -> tuple[Any, ...]:
+    """Return what a class consists of: by name if it is installed, by content without what is counted if not."""
     module = kind.__module__
     if is_installed(module) and resolves(module, kind.__qualname__, kind):
         return "installed", module, kind.__qualname__, origin_of(module)
-    left_out = _NOISE | counted_attributes(_codes_of(kind))
-    own = {name: content for name, content in vars(kind).items() if name not in left_out and not _is_slot(content)}
-    return "class", kind.__name__, type(kind), kind.__bases__, own
+    own = {name: content for name, content in vars(kind).items() if name not in _NOISE and not _is_slot(content)}
+    return "class", kind.__name__, type(kind), kind.__bases__, _without_counters(own, counted)
 
 
 def parts_of_module(module: ModuleType) -> tuple[Any, ...]:
@@ -115,17 +125,23 @@ def parts_of_module(module: ModuleType) -> tuple[Any, ...]:
     return "module", module.__name__, origins
 
 
-def passing_names(kind: type) -> frozenset[str]:
-    """Return the attributes of objects that come and go: computed when first asked for, or counted."""
+def without_passing(state: dict[str, Any], kind: type, counted: frozenset[str]) -> dict[str, Any]:
+    """Return the state of an object without what comes and goes: computed when first asked for, or counted."""
     computed = {name for base in kind.__mro__ for name, own in vars(base).items() if isinstance(own, cached_property)}
-    counted = frozenset() if is_installed(str(kind.__module__)) else counted_attributes(_codes_of(kind))
-    return counted | computed
+    if not is_installed(str(kind.__module__)):
+        state = _without_counters(state, counted)
+    return {name: entry for name, entry in state.items() if name not in computed}
 
 
-def _codes_of(kind: type) -> list[CodeType]:
-    """Return the code of all methods of a class."""
-    inner = [getattr(own, "__func__", own) for own in vars(kind).values()]
+def codes_below(kind: type) -> list[CodeType]:
+    """Return the code of the methods that a class inherits from installed ones."""
+    bases = [base for base in kind.__mro__ if is_installed(str(base.__module__))]
+    inner = [getattr(own, "__func__", own) for base in bases for own in vars(base).values()]
     return [function.__code__ for function in inner if isinstance(function, FunctionType)]
+
+
+def _without_counters(content: dict[str, Any], counted: frozenset[str]) -> dict[str, Any]:
+    return {name: entry for name, entry in content.items() if name not in counted or not is_counter(entry)}
 
 
 def _is_slot(content: Any) -> bool:
@@ -139,7 +155,7 @@ def _used(
     words, looked_up, imported = _words(code)
     home, counted = str(space.get("__name__", "")), counted_names(code)
     for name in sorted(looked_up & space.keys()):
-        if name in counted:
+        if name in counted and is_counter(space[name]):
             yield "counted", home, name
         elif isinstance(space[name], ModuleType):
             yield from _used_of_module(space[name], words, names)
@@ -149,6 +165,7 @@ def _used(
             yield names.use(space, name)
     if looked_up & _ANYTHING:
         yield "any global of", home, origin_of(home)
+        yield from (names.use(space, name) for name in sorted(_spoken(code) & space.keys()))
     for cell in cells.values():
         if isinstance(module := _content_of(cell), ModuleType):
             yield from _used_of_module(module, words, names)
@@ -199,6 +216,17 @@ def _words(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[_I
             looked_up |= more[1]
             imported |= more[2]
     return frozenset(words), frozenset(looked_up), frozenset(imported)
+
+
+def _spoken(code: CodeType) -> frozenset[str]:
+    """Return the words in the texts of code, by which it may look up names."""
+    words: set[str] = set()
+    for content in code.co_consts:
+        if isinstance(content, str):
+            words.update(re.findall(r"\w+", content))
+        elif isinstance(content, CodeType):
+            words |= _spoken(content)
+    return frozenset(words)
 
 
 def _imported(statement: _Import, space: Mapping[str, Any]) -> Iterator[ModuleType]:

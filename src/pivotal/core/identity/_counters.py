@@ -1,63 +1,113 @@
-"""Counters and logs that code keeps: it writes them, and what it computes does not depend on them."""
+"""Counters and logs that code keeps: it writes them, and what it computes does not depend on them.
+
+Whatever is read anywhere, or might be, counts as content. A name is left out only where every use of it is a count or
+an addition to a log, and where it holds a plain number or container: the ``add`` of another object may do anything.
+"""
 
 from __future__ import annotations
 
 import dis
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from types import CodeType
+from typing import Any
 
-__all__ = ["counted_attributes", "counted_names"]
+import numpy as np
+
+__all__ = ["counted_attributes", "counted_names", "is_counter"]
 
 _GROWTH = frozenset({"add", "append", "appendleft", "extend"})
-_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"})
+_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLASSDEREF"})
+# Ways to read attributes without a word for them.
+_INDIRECT = frozenset(
+    {"getattr", "vars", "__dict__", "__getattribute__", "__getstate__", "attrgetter", "asdict", "astuple"}
+)
+_COUNTERS = (int, float, list, set, dict, deque, Counter, defaultdict, np.integer, np.floating, np.ndarray)
+_OPERANDS = frozenset(
+    {"LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_ATTR", "LOAD_SMALL_INT"}
+)
+_ENDS = {"os": ("_exit", "abort", "kill"), "sys": ("exit",), "signal": ("raise_signal",)}
+_INTERRUPTIONS = ("KeyboardInterrupt", "SystemExit")
 _Steps = list[dis.Instruction]
+
+
+def is_counter(content: Any) -> bool:
+    """Return whether counting up or appending to an object does that and nothing else."""
+    kind = type(content)
+    return kind in _COUNTERS or issubclass(kind, np.integer | np.floating)
 
 
 def counted_names(code: CodeType) -> frozenset[str]:
     """Return the globals and captured variables that code only counts up or appends to.
 
-    Every use of such a name is ``name += 1``, ``name.append(...)`` or ``name["key"] += 1``.
+    Every use of such a name is ``name += 1``, ``name.append(...)``, ``name["key"] += 1``, or a limit that interrupts,
+    ``if name == limit: raise KeyboardInterrupt``: that ends a computation and changes no number of it.
     """
-    uses: Counter[str] = Counter()
-    harmless: Counter[str] = Counter()
-    for steps in _all_steps([code]):
+    found = _Uses()
+    for steps, caught in _all_steps([code]):
         for i, step in enumerate(steps):
             if step.opname in _LOADS:
                 name = str(step.argval)
-                uses[name] += 1
-                harmless[name] += _is_count(steps, i, name) or _grows(steps, i + 1) or _counts_item(steps, i)
-    return frozenset(name for name, count in harmless.items() if count and count == uses[name])
+                count = _is_count(steps, i, name) or _grows(steps, i + 1) or _counts_item(steps, i)
+                found.add(name, count, not caught and _only_stops(steps, i))
+    return found.counted()
 
 
-def counted_attributes(codes: Iterable[CodeType]) -> frozenset[str]:
-    """Return the attributes, of objects or of their class, that code counts up by a constant, or only appends to."""
-    uses: Counter[str] = Counter()
-    grown: Counter[str] = Counter()
-    counted: set[str] = set()
-    for steps in _all_steps(codes):
+def counted_attributes(codes: Iterable[CodeType], library: Iterable[CodeType] = ()) -> frozenset[str]:
+    """Return the attributes, of objects or of their class, that code only counts up or appends to.
+
+    Parameters
+    ----------
+    codes : iterable of code
+        All code that may see the objects: methods, and the functions that these call.
+    library : iterable of code
+        Methods of installed classes below them, which read by other means only what they were told of.
+    """
+    codes = list(codes)
+    if any(_INDIRECT & set(code.co_names) for code in _within(codes)):
+        return frozenset()
+    found = _Uses()
+    for steps, caught in _all_steps([*codes, *library]):
         for i, step in enumerate(steps):
-            if step.opname != "LOAD_ATTR":
-                continue
-            name = str(step.argval)
-            uses[name] += 1
-            grown[name] += _grows(steps, i + 1)
-            tail = steps[i + 1 : i + 5]
-            if [one.opname for one in (*steps[i - 1 : i], *tail)] == [
-                "COPY",
-                "LOAD_CONST",
-                "BINARY_OP",
-                "SWAP",
-                "STORE_ATTR",
-            ] and tail[-1].argval == name:
-                counted.add(name)
-    return frozenset(counted | {name for name, count in grown.items() if count and count == uses[name]})
+            if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                name = str(step.argval)
+                count = _is_attribute_count(steps, i, name) or _grows(steps, i + 1)
+                found.add(name, count, not caught and _only_stops(steps, i))
+    return found.counted()
 
 
-def _all_steps(codes: Iterable[CodeType]) -> Iterable[_Steps]:
+class _Uses:
+    """How often each name is counted up, how often it only decides about an end, and how often it is used at all."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._ends: Counter[str] = Counter()
+        self._all: Counter[str] = Counter()
+
+    def add(self, name: str, count: bool, end: bool) -> None:
+        """Note one use of a name."""
+        self._counts[name] += count
+        self._ends[name] += end and not count
+        self._all[name] += 1
+
+    def counted(self) -> frozenset[str]:
+        """Return the names that are counted up and not read for anything but an end."""
+        names = self._counts.items()
+        return frozenset(name for name, count in names if count and count + self._ends[name] == self._all[name])
+
+
+def _within(codes: Iterable[CodeType]) -> Iterator[CodeType]:
+    """Yield code and the code inside of it."""
     for code in codes:
-        yield list(dis.get_instructions(code))
-        yield from _all_steps(inner for inner in code.co_consts if isinstance(inner, CodeType))
+        yield code
+        yield from _within(inner for inner in code.co_consts if isinstance(inner, CodeType))
+
+
+def _all_steps(codes: Iterable[CodeType]) -> Iterator[tuple[_Steps, bool]]:
+    """Yield the steps of code, and whether it may catch what it raises."""
+    for code in _within(codes):
+        yield list(dis.get_instructions(code)), bool(code.co_exceptiontable)
 
 
 def _is_count(steps: _Steps, i: int, name: str) -> bool:
@@ -73,6 +123,13 @@ def _is_count(steps: _Steps, i: int, name: str) -> bool:
     )
 
 
+def _is_attribute_count(steps: _Steps, i: int, name: str) -> bool:
+    """Whether step i loads an attribute that is counted up: ``self.name += 1``."""
+    around = steps[max(0, i - 1) : i] + steps[i + 1 : i + 5]
+    wanted = ["COPY", "LOAD_CONST", "BINARY_OP", "SWAP", "STORE_ATTR"]
+    return [step.opname for step in around] == wanted and around[-1].argval == name
+
+
 def _grows(steps: _Steps, i: int) -> bool:
     """Whether step i appends to what was loaded before it."""
     return i < len(steps) and steps[i].opname in ("LOAD_METHOD", "LOAD_ATTR") and steps[i].argval in _GROWTH
@@ -83,3 +140,25 @@ def _counts_item(steps: _Steps, i: int) -> bool:
     names = [step.opname for step in steps[i + 1 : i + 10]]
     wanted = ["LOAD_CONST", "COPY", "COPY", "BINARY_SUBSCR", "LOAD_CONST", "BINARY_OP", "SWAP", "SWAP", "STORE_SUBSCR"]
     return names == wanted
+
+
+def _only_stops(steps: _Steps, i: int) -> bool:
+    """Whether what step i loads is compared, and the outcome decides about nothing but an end."""
+    compared = next((j for j in range(i + 1, len(steps)) if steps[j].opname not in _OPERANDS), len(steps))
+    if compared >= len(steps) or steps[compared].opname != "COMPARE_OP":
+        return False
+    for j in range(compared + 1, min(compared + 3, len(steps))):
+        if steps[j].opname.startswith("POP_JUMP"):
+            branch = [step for step in steps[j + 1 :] if step.offset < int(steps[j].argval)]
+            return not any("JUMP" in step.opname or "STORE" in step.opname for step in branch) and _is_end(branch)
+    return False
+
+
+def _is_end(branch: _Steps) -> bool:
+    """Whether steps interrupt or end the process, which no caller takes for a result."""
+    raised = bool(branch) and branch[-1].opname == "RAISE_VARARGS"
+    return any(
+        one.opname == "LOAD_GLOBAL"
+        and (other.argval in _ENDS.get(str(one.argval), ()) or (raised and one.argval in _INTERRUPTIONS))
+        for one, other in pairwise(branch)
+    )

@@ -16,12 +16,14 @@ import numpy as np
 
 from pivotal.core.identity._code import (
     Globals,
+    codes_below,
     parts_of_class,
     parts_of_code,
     parts_of_function,
     parts_of_module,
-    passing_names,
+    without_passing,
 )
+from pivotal.core.identity._counters import counted_attributes
 from pivotal.core.identity._data import bytes_of, package_of, parts_of_data
 from pivotal.core.identity._origin import origin_of, resolves
 from pivotal.core.version import __version__
@@ -59,19 +61,32 @@ def token(*objects: Any) -> str:
     >>> token(lambda d: d + 1) == token(lambda d: d + 1), token(lambda d: d + 1) == token(lambda d: d + 2)
     (True, False)
     """
-    walk = _Walk()
     try:
-        content = walk.digest(objects)
-        return _hash(b"token", f"{__version__} {_FORMAT}".encode(), content, walk.digest_of_globals()).hex()
+        walk = _Walk(frozenset())
+        digests = walk.digest(objects), walk.digest_of_globals()
+        # Which attributes are counters and nothing else is known when all code has been seen.
+        if counted := walk.counted():
+            walk = _Walk(counted)
+            digests = walk.digest(objects), walk.digest_of_globals()
+        return _hash(b"token", f"{__version__} {_FORMAT}".encode(), *digests).hex()
     except RecursionError:
         raise TypeError("an object cannot be told by its content: it is nested too deeply.") from None
 
 
 class _Walk:
-    """Goes through objects, each once."""
+    """Goes through objects, each once.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    counted : set of str
+        Attributes that are left out where they hold counters or logs.
+    """
+
+    def __init__(self, counted: frozenset[str]) -> None:
         self._globals = Globals()
+        self._counted = counted
+        self._codes: list[types.CodeType] = []
+        self._codes_below: list[types.CodeType] = []
         self._done: dict[int, tuple[Any, bytes]] = {}  # the object is kept, so that its id stays its own
         self._open: dict[int, int] = {}  # where each object is that contains the present one
         self._reached = 0  # the outermost of them that the present one refers back to
@@ -106,6 +121,10 @@ class _Walk:
                 digests[name] = self.digest(self._globals.found[name])
         return self._unordered(b"globals", (_hash(b"global", *map(str.encode, n), d) for n, d in digests.items()))
 
+    def counted(self) -> frozenset[str]:
+        """Return the attributes that all code seen so far only counts up or appends to."""
+        return counted_attributes(self._codes, self._codes_below)
+
     def _digest(self, content: Any) -> bytes:
         if isinstance(content, np.ndarray | np.generic) and not isinstance(content, np.ma.MaskedArray):
             return self._digest_array(content)
@@ -123,16 +142,18 @@ class _Walk:
         """Return the simpler objects that an object consists of, and what makes them one."""
         parts = self._parts_of_callable(content) or parts_of_data(content)
         if parts is None:
-            parts = _parts_of_object(content)
+            parts = _parts_of_object(content, self._counted)
         return str(parts[0]), parts[1:]
 
     def _parts_of_callable(self, content: Any) -> tuple[Any, ...] | None:
         if isinstance(content, types.FunctionType):
             return parts_of_function(content, self._globals)
         if isinstance(content, types.CodeType):
+            self._codes.append(content)
             return parts_of_code(content)
         if isinstance(content, type):
-            return parts_of_class(content)
+            self._codes_below += codes_below(content)
+            return parts_of_class(content, self._counted)
         if isinstance(content, types.ModuleType):
             return parts_of_module(content)
         if isinstance(content, types.CellType):
@@ -202,7 +223,7 @@ def _parts_of_wrapper(content: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _parts_of_object(content: Any) -> tuple[Any, ...]:
+def _parts_of_object(content: Any, counted: frozenset[str]) -> tuple[Any, ...]:
     """Return class and state of an object, as pickling finds them."""
     kind = type(content)
     own = getattr(kind, "__dask_tokenize__", None)
@@ -220,7 +241,7 @@ def _parts_of_object(content: Any) -> tuple[Any, ...]:
         return "named", kind.__name__, module, reduced, origin_of(module)
     make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
     if isinstance(state, dict):
-        state = {name: entry for name, entry in state.items() if name not in passing_names(kind)} or None
+        state = without_passing(state, kind, counted) or None
     return "object", kind, make, arguments, state, list(items or ()), list(pairs or ())
 
 
