@@ -261,7 +261,7 @@ def test_two_tabs_and_two_people(digits: Path, run: Any, opened: Opened):
     two.select_option("#queue", "second")
     two.wait_for_function("row => document.getElementById('row-title')?.textContent === `Row ${row}`", arg=row)
     two.keyboard.press("k")
-    one.wait_for_selector(".figure:has-text('conflicts')")
+    one.wait_for_selector(".figure:has-text('conflict')")
     one.select_option("#queue", "conflicts")
     one.wait_for_function("row => document.getElementById('row-title')?.textContent === `Row ${row}`", arg=row)
     assert "Reviewers disagree; the last decision holds" in one.inner_text(".head")

@@ -12,13 +12,20 @@ from pivotal.analysis.label_errors import find_label_errors
 from pivotal.neighbors import BruteIndex
 from pivotal.review._known import KnownNeighbors
 from pivotal.review._live import LiveNeighbors
-from pivotal.review._scores import LiveScores, neighbors_share
+from pivotal.review._scores import LiveScores, neighbors_share, opinion_of
+from pivotal.review._subject import Classes
 
 
 def points(n, seed, n_classes=3, duplicates=False):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (n, 2)).astype(float) if duplicates else rng.normal(size=(n, 3))
     return X, rng.integers(0, n_classes, n).astype(np.int32)
+
+
+def live_scores(errors, live, codes):
+    everyone = np.arange(len(codes))
+    classes = Classes(np.arange(3))  # codes are their own labels
+    return LiveScores(opinion_of(errors, classes, everyone, codes, live.ballots), live)
 
 
 def check(live, X, k):
@@ -138,7 +145,7 @@ def scored(n_trees):
     noisy[:30] = (noisy[:30] + 1) % 3
     errors = find_label_errors(X, noisy, k=5, n_trees=n_trees)
     live = LiveNeighbors(BruteIndex(X), noisy, 3, 5)
-    return errors, live, LiveScores(errors, live, noisy, errors.suggested.astype(np.int32)), noisy, codes
+    return errors, live, live_scores(errors, live, noisy), noisy, codes
 
 
 @pytest.mark.parametrize("n_trees", [0, 10])
@@ -167,7 +174,7 @@ def test_where_neighbours_alone_vote_scores_are_those_of_a_fresh_search(seed, k,
     X[:, 0] += 2.0 * codes
     errors = find_label_errors(X, codes, k=k, n_trees=0)
     live = LiveNeighbors(BruteIndex(X), codes, 3, k)
-    scores = LiveScores(errors, live, codes, errors.suggested.astype(np.int32))
+    scores = live_scores(errors, live, codes)
     for row, code, stays in edits:
         scores.refresh(live.edit(np.array([row]), np.array([code], np.int32), np.array([stays]), 3))
     rows = np.flatnonzero(live.alive)
@@ -227,6 +234,27 @@ def test_one_search_serves_all():
     assert np.array_equal(known.search(X[:4], 3)[0], BruteIndex(X).search(X[:4], 3)[0])
     known.forget_distances()
     assert np.array_equal(known.search_self(0, 9, 3)[1], BruteIndex(X).search_self(0, 9, 3)[1])
+
+
+def test_another_opinion_takes_over_with_all_that_changed_since():
+    """All voters are asked about a table with a row dropped; meanwhile another decision is taken."""
+    X, codes = points(160, 13, 3)
+    X[:, 0] += 2.0 * codes
+    errors = find_label_errors(X, codes, k=5, n_trees=0)
+    live = LiveNeighbors(BruteIndex(X), codes, 3, 5)
+    scores = live_scores(errors, live, codes)
+    scores.refresh(live.edit(np.array([3, 9]), (codes[[3, 9]] + 1) % 3, np.array([True, False]), 3))
+    rows, then, ballots = np.flatnonzero(live.alive), live.codes.copy(), live.ballots.copy()
+    meanwhile = np.array([40]), np.array([(codes[40] + 1) % 3], np.int32), np.array([True])
+    scores.refresh(live.edit(*meanwhile, 3))
+    expected = scores.scores.copy(), scores.suggested.copy()
+    assert scores.n_changed == 2
+    again = find_label_errors(X[rows], then[rows], k=5, n_trees=0)
+    scores.replace(opinion_of(again, Classes(np.arange(3)), rows, then, ballots))
+    assert scores.n_changed == 1
+    assert scores.scores[live.alive] == pytest.approx(expected[0][live.alive], abs=1e-12)
+    assert np.array_equal(scores.suggested[live.alive], expected[1][live.alive])
+    assert not scores.suspect[~live.alive].any()
 
 
 @pytest.mark.parametrize(

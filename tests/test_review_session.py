@@ -119,6 +119,36 @@ def test_undo_is_unlimited_and_restores_everything(session):
     assert not session.decided.any()
 
 
+def test_all_voters_are_asked_again_about_the_table_as_it_is(tmp_path):
+    X, _, true = data()
+    asked = []
+
+    def look(rows, labels):
+        asked.append((rows, labels))
+        return pivotal.find_label_errors(X[rows], labels, k=5, n_trees=20)
+
+    one = Session(subject(look=look), tmp_path / "j.db")
+    with pytest.raises(ValueError, match="cannot be asked again"):
+        Session(subject(), tmp_path / "other.db").ask_again()
+    decide(one, WRONG[:4], "fix")
+    decide(one, [7], "drop")
+    decide(one, [8], "label", label="owl")
+    before = one.mark
+    one.ask_again()
+    assert one.mark != before
+    rows, labels = asked[0]
+    assert 7 not in rows
+    assert labels[rows.tolist().index(8)] == "owl"
+    assert labels[[rows.tolist().index(row) for row in WRONG[:4]]].tolist() == true[WRONG[:4]].tolist()
+    fresh = pivotal.find_label_errors(X[rows], labels, k=5, n_trees=20)
+    assert one.scores.scores[rows] == pytest.approx(fresh.scores, abs=1e-12)
+    assert set(np.flatnonzero(one.scores.suspect)) == set(rows[fresh.suspects])
+    for number in range(3):
+        one.undo(reviewer="ann", batch=f"u{number}")  # the table as given, judged by the new opinion and neighbours
+    assert one.live.codes.tolist() == one.classes.given.tolist()
+    one.close()
+
+
 def test_starting_again_goes_on(tmp_path, session):
     decide(session, [3], "fix")
     decide(session, [7], "drop")

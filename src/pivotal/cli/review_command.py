@@ -120,7 +120,7 @@ def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
 
     k = _K if options.k is None else check_k(options.k)
 
-    def find(index: Any) -> Any:
+    def find(rows: Any, labels: Any, index: Any) -> Any:
         from pivotal.analysis.label_errors import find_label_errors
 
         chosen = {
@@ -130,11 +130,11 @@ def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
             "n_trees": options.trees,
         }
         return find_label_errors(
-            data.prepared.X,
-            data.prepared.y,
+            data.prepared.X[rows] if index is None else data.prepared.X,
+            labels,
             k=k,
-            neighbors=index,
-            ids=data.prepared.ids,
+            neighbors=index or options.neighbors or "auto",
+            ids=data.prepared.ids[rows],
             random_state=options.seed,
             n_jobs=options.jobs,
             **{name: choice for name, choice in chosen.items() if choice is not None},

@@ -35,6 +35,7 @@ class Desk:
         self.outputs: Outputs | None = None
         self.failure: BaseException | None = None
         self.ready, self.finished = threading.Event(), threading.Event()
+        self.asking_failed = ""
         self._stage, self._share = "Starting", 0.0
         self._prepare = prepare
         self._pages: dict[str, float] = {}
@@ -57,6 +58,18 @@ class Desk:
 
     def _tell(self, stage: str, share: float) -> None:
         self._stage, self._share = stage, share
+
+    def ask_again(self) -> None:
+        """Let all voters judge the table as it is now, in a thread of their own."""
+        threading.Thread(target=self._ask, name="pivotal-review-ask", daemon=True).start()
+
+    def _ask(self) -> None:
+        assert self.session is not None
+        self.asking_failed = ""
+        try:
+            self.session.ask_again()
+        except Exception as error:  # noqa: BLE001  # the page says it; the review goes on
+            self.asking_failed = str(error)
 
     def progress(self) -> dict[str, Any]:
         """Return how far the preparation is."""

@@ -18,16 +18,10 @@ from pivotal.review._views import Views
 
 __all__ = ["make_app"]
 
+_SCRIPTS: Final = ("main", "dom", "server", "card", "grid", "chart", "dialogs", "filters", "keys", "strip")
 _FILES: Final = {
     "review.css": ("pivotal.review", "text/css"),
-    "main.js": ("pivotal.review", "text/javascript"),
-    "dom.js": ("pivotal.review", "text/javascript"),
-    "server.js": ("pivotal.review", "text/javascript"),
-    "card.js": ("pivotal.review", "text/javascript"),
-    "grid.js": ("pivotal.review", "text/javascript"),
-    "chart.js": ("pivotal.review", "text/javascript"),
-    "dialogs.js": ("pivotal.review", "text/javascript"),
-    "filters.js": ("pivotal.review", "text/javascript"),
+    **{f"{name}.js": ("pivotal.review", "text/javascript") for name in _SCRIPTS},
     "icon.svg": ("pivotal.review", "image/svg+xml"),
     "echarts.min.js": ("pivotal.report", "text/javascript"),
 }
@@ -97,7 +91,14 @@ def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
         if desk.session is None or desk.views is None:
             return JSONResponse(desk.progress(), 503)
         await run_in_threadpool(desk.session.sync)
-        return JSONResponse({"version": desk.session.version, "finished": desk.finished.is_set()})
+        told = {"version": desk.session.mark, "finished": desk.finished.is_set(), "asking": desk.session.is_asking}
+        return JSONResponse({**told, "failed": desk.asking_failed})
+
+    async def again(_: Request) -> Response:
+        if desk.session is None:
+            return JSONResponse(desk.progress(), 503)
+        desk.ask_again()
+        return JSONResponse({})
 
     async def leave(request: Request) -> Response:
         desk.left((await request.body()).decode("utf-8", "replace")[:64])
@@ -139,6 +140,7 @@ def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
             Route("/api/pulse", pulse),
             Route("/api/leave", leave, methods=["POST"]),
             Route("/api/finish", finish, methods=["POST"]),
+            Route("/api/again", again, methods=["POST"]),
             Route("/api/about", json_of(about)),
             Route("/api/strip", json_of(lambda _, views, __: views.strip())),
             Route("/api/map", json_of(lambda _, views, __: views.map())),

@@ -17,7 +17,7 @@ from pivotal.review._live import LiveNeighbors
 from pivotal.review._queues import KINDS, Query, first_by_score
 from pivotal.review._record import Record
 from pivotal.review._rows import Cells
-from pivotal.review._scores import LiveScores
+from pivotal.review._scores import LiveScores, opinion_of
 from pivotal.review._subject import Classes, Subject
 
 __all__ = ["SEARCHING", "Session", "Told"]
@@ -75,8 +75,9 @@ class Session:
             int(errors.settings.get("k", _K)),
             progress=None if told is None else lambda share: told(SEARCHING, share),
         )
-        suggested = self.classes.encode(errors.suggested)
-        self.scores = LiveScores(errors, self.live, given, suggested)
+        everyone = np.arange(len(given))
+        self.scores = LiveScores(opinion_of(errors, self.classes, everyone, given, self.live.ballots), self.live)
+        self.n_asked, self._asking = 1, threading.Lock()
         self.first_values = self.live.values()
         self.first_accuracy = self.live.accuracy
         self.first_right = self.live.predicted_all()
@@ -93,6 +94,40 @@ class Session:
     def version(self) -> int:
         """A number that grows with every entry of the journal."""
         return self.record.last
+
+    @property
+    def mark(self) -> str:
+        """A text that changes with every entry of the journal, and whenever all voters were asked again."""
+        return f"{self.version}/{self.n_asked}"
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether all voters are being asked again."""
+        return self._asking.locked()
+
+    def ask_again(self) -> None:
+        """Let all voters judge the table as it is now; decisions can be taken meanwhile.
+
+        Raises
+        ------
+        ValueError
+            If they cannot be asked, or are being asked already.
+        """
+        look = self.subject.look
+        if look is None:
+            raise ValueError("the voters cannot be asked again here; start the review again instead.")
+        if not self._asking.acquire(blocking=False):
+            raise ValueError("all voters are being asked already.")
+        try:
+            with self.lock:
+                codes, rows = self.live.codes.copy(), np.flatnonzero(self.live.alive)
+                ballots = self.live.ballots.copy()
+            errors = look(rows, self.classes.labels(codes[rows]))
+            with self.lock:
+                self.scores.replace(opinion_of(errors, self.classes, rows, codes, ballots))
+                self.n_asked += 1
+        finally:
+            self._asking.release()
 
     def sync(self) -> bool:
         """Read what others have appended to the journal; return whether there was anything."""
@@ -255,8 +290,7 @@ class Session:
         changed = (codes != self.live.codes[rows]) | (alive != self.live.alive[rows])
         if changed.any():
             touched = self.live.edit(rows[changed], codes[changed], alive[changed], len(self.classes))
-            for part in np.array_split(touched, max(1, len(touched) // 20_000)):
-                self.scores.refresh(part)
+            self.scores.refresh(touched)
 
     def is_unsuspected(self, row: int) -> bool:
         """Whether a row was no suspect at the start."""

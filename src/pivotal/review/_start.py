@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from pivotal.analysis.label_errors import LabelErrors
-from pivotal.core.types import AnyArray
+from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.neighbors import Index, as_index
 from pivotal.report.encode import as_text
@@ -27,7 +27,7 @@ from pivotal.review._export import Outputs, decisions_frame
 from pivotal.review._known import KnownNeighbors
 from pivotal.review._serve import LOCAL, Server, need_server
 from pivotal.review._session import SEARCHING, Session, Told
-from pivotal.review._subject import Finding, Subject, fingerprint_of_arrays, fingerprint_of_files
+from pivotal.review._subject import Finding, Look, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
 
 __all__ = ["TableReview", "review", "user_name"]
@@ -108,6 +108,7 @@ def review(
     features = check_features(X, "X")
     check_same_length(features, errors.scores, "X", "errors")
     n_rows = len(errors.scores)
+    search = {"metric": metric, "metric_params": metric_params, "neighbors": neighbors, "n_jobs": n_jobs}
     subject = Subject(
         name="label errors",
         X=features,
@@ -118,7 +119,8 @@ def review(
         images=None if images is None else Images(images, n_rows, image_root),
         owners=_column(owners, n_rows, "owners"),
         truth=_column(truth, n_rows, "truth"),
-        search={"metric": metric, "metric_params": metric_params, "neighbors": neighbors, "n_jobs": n_jobs},
+        search=search,
+        look=_again(errors, features, search),
     )
     path = Path(journal) if journal is not None else Path(f"pivotal-review-{subject.fingerprint[:12]}.db")
     result: list[pd.DataFrame] = []
@@ -141,6 +143,15 @@ def review(
     if not result:
         raise RuntimeError("the review was interrupted before it was ready; call it again.")
     return result[0]
+
+
+def _again(errors: LabelErrors, X: Any, search: dict[str, Any]) -> Look | None:
+    """Return what finds label errors again as they were found, None where a model that is not known had a say."""
+    how = {name: errors.settings[name] for name in ("k", "n_trees", "odds") if name in errors.settings}
+    by_name = isinstance(search["neighbors"], str)  # an index of all rows is none of those that are left
+    if errors.settings.get("model") is not None or not by_name:
+        return None
+    return lambda rows, labels: find_label_errors(X[rows], labels, ids=errors.ids[rows], **how, **search)
 
 
 def _announce(url: str) -> None:
@@ -177,7 +188,8 @@ class TableReview:
     files : list of str
         Where the table came from, by whose content a journal knows it.
     find : callable
-        Returns the label errors, given an index of the rows; called once the page is up.
+        Returns the label errors, given the positions of the rows to look at, their labels, and an index of them or
+        None; called once the page is up, and again when all voters are asked again.
     k : int
         Number of neighbours that vote.
     truth : str, optional
@@ -192,7 +204,7 @@ class TableReview:
     prepared: Prepared
     label: str
     files: list[str]
-    find: Callable[[Index], LabelErrors]
+    find: Callable[[IndexArray, AnyArray, Index | None], LabelErrors]
     k: int
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
@@ -208,7 +220,7 @@ class TableReview:
             index = as_index(how.pop("neighbors", "auto"), ready.X, **how)
             known = KnownNeighbors(index, self.k, progress=lambda share: told(SEARCHING, share))
             told("Looking for wrong labels", 0.0)
-            errors = self.find(known)
+            errors = self.find(np.arange(len(ready.y)), ready.y, known)
             findings: tuple[Finding, ...] = ()
             if self.checks is not None:
                 told("Checking for duplicates and outliers", 0.0)
@@ -242,6 +254,7 @@ class TableReview:
             truth=truth,
             findings=findings,
             search=self.search,
+            look=lambda rows, labels: self.find(rows, labels, None),
         )
 
 

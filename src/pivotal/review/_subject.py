@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pivotal.analysis.label_errors import LabelErrors
 from pivotal.core.labels import ClassCodes
-from pivotal.core.types import AnyArray, CodeArray
+from pivotal.core.types import AnyArray, CodeArray, IndexArray
 from pivotal.report.encode import as_text
 from pivotal.report.thumbnails import Images
 
-__all__ = ["Classes", "Finding", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
+__all__ = ["Classes", "Finding", "Look", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
+
+Look = Callable[[IndexArray, AnyArray], LabelErrors]
+"""Finds label errors among some rows with the labels they have by now."""
 
 
 class Classes:
@@ -39,7 +43,6 @@ class Classes:
     def __init__(self, labels: AnyArray) -> None:
         known = ClassCodes.of(labels, counted=False)
         self.given: CodeArray = known.encode(labels, "labels").astype(np.int32)
-        self._known = known
         self._labels: list[Any] = list(known.classes)
         self.names = [as_text(label) for label in self._labels]
         self._codes = {name: code for code, name in enumerate(self.names)}
@@ -55,8 +58,13 @@ class Classes:
         return len(self.names)
 
     def encode(self, labels: AnyArray) -> CodeArray:
-        """Return the codes of labels that were given."""
-        return self._known.encode(labels, "labels").astype(np.int32)
+        """Return the codes of labels, given or added."""
+        return ClassCodes(pd.Index(self._labels)).encode(labels, "labels").astype(np.int32)
+
+    def labels(self, codes: CodeArray) -> AnyArray:
+        """Return the labels themselves by their codes."""
+        labels: AnyArray = pd.Index(self._labels).to_numpy()[codes]
+        return labels
 
     def code(self, name: str) -> int:
         """Return the code of a label by its name, -1 if there is none."""
@@ -133,6 +141,8 @@ class Subject:
         Further queues.
     search : dict
         How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
+    look : callable, optional
+        Returns the label errors among some rows with other labels, given both, to ask all voters again.
     """
 
     name: str
@@ -147,6 +157,7 @@ class Subject:
     truth: AnyArray | None = None
     findings: tuple[Finding, ...] = ()
     search: dict[str, Any] | None = None
+    look: Look | None = None
 
     def __len__(self) -> int:
         return len(self.errors.scores)

@@ -22,7 +22,7 @@ _SNIPPET: Final = 240  # characters of a text in a list
 _TEXT: Final = 20_000  # characters of a text that is looked at
 _MAPPED: Final = 6000  # points on the map
 _CELLS: Final = 400  # of the confusion table
-_CLASSES: Final = 2000  # names of classes that the page gets at once
+_CLASSES: Final = 20_000  # names of classes that the page gets at once
 
 
 class Views:
@@ -97,7 +97,12 @@ class Views:
         stop = suggest_stop(n_left, (len(latest), wrong), len(sampled))
         actions = [entry.action for entry in rulings]
         return {
-            "version": session.version,
+            "version": session.mark,
+            "asked": {
+                "possible": session.subject.look is not None,
+                "running": session.is_asking,
+                "changed": scores.n_changed,
+            },
             "decided": len(rulings),
             "changed": sum(action in ("fix", "label") for action in actions),
             "dropped": actions.count("drop"),

@@ -1,6 +1,6 @@
 // One row: what it is, what speaks against its label, who its neighbours are.
 
-import { make, minus, named, percent, picture, small, whole } from "./dom.js";
+import { make, named, percent, picture, small, whole } from "./dom.js";
 
 const ACTIONS = {
   keep: "kept", fix: "fixed", label: "relabelled", drop: "dropped", unsure: "unsure", note: "noted",
@@ -111,7 +111,8 @@ function evidence(item, about, open) {
       return make("li", null, tag(label, kind),
         make("meter", { min: "0", max: "1", value: String(share), class: kind, "aria-label": `votes for ${named(label)}` }),
         make("span", { class: "number" }, percent(share)));
-    })));
+    })),
+    make("p", { class: "note" }, "The nearer, the more votes. Confidence counts all that was asked."));
   const line = (other, right) => make("li", null, make("button", { type: "button", class: "line", onclick: () => open(other.row) },
     picture(about, other.row, "tiny"),
     make("span", { class: "grow" }, make("span", { class: "id" }, other.id),
@@ -131,4 +132,3 @@ function evidence(item, about, open) {
     votes, near, harmed, facts);
 }
 
-export { minus };

@@ -28,6 +28,10 @@ export function chooseLabel(state, item, chosen) {
     "aria-controls": "labels", "aria-label": "Label", placeholder: "Type a label", maxlength: "500",
   });
   const list = make("ul", { id: "labels", role: "listbox", "aria-label": "Labels" });
+  const about = (name, isNew) => [
+    isNew && "new label", item && name === item.given && "given", item && item.suggested !== item.given && name === item.suggested && "suggested",
+    counts.has(name) && `${percent(counts.get(name))} of its neighbours' votes`,
+  ].filter(Boolean).join(", ");
   const take = (name) => {
     dialog.close();
     chosen(name);
@@ -42,8 +46,7 @@ export function chooseLabel(state, item, chosen) {
     list.replaceChildren(...shown.map((name, place) => make("li", {
       role: "option", id: `label-${place}`, "aria-selected": String(place === at), onclick: () => take(name),
     }, make("span", { class: "grow" }, named(name)),
-    fresh && place === shown.length - 1 ? make("span", { class: "note" }, "new label")
-      : counts.has(name) ? make("span", { class: "note" }, `${percent(counts.get(name))} of votes`) : null)));
+    make("span", { class: "note" }, about(name, fresh && place === shown.length - 1)))));
     field.setAttribute("aria-activedescendant", shown.length ? `label-${at}` : "");
     list.children[at]?.scrollIntoView({ block: "nearest" });
   };
@@ -65,27 +68,38 @@ export function chooseLabel(state, item, chosen) {
   field.focus();
 }
 
-export function askReviewer(state, chosen) {
-  const field = make("input", { type: "text", value: state.reviewer, "aria-label": "Your name", maxlength: "80" });
-  open("Who decides?", make("p", { class: "note" }, "Every decision carries this name. Undo takes back your own."), field,
-    make("footer", null, make("button", { type: "button", class: "primary", onclick: () => {
-      if (field.value.trim()) chosen(field.value.trim());
-      dialog.close();
-    } }, "Save")));
-  field.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    if (field.value.trim()) chosen(field.value.trim());
+function askText(title, note, field, chosen) {
+  const save = () => {
+    const text = field.value.trim();
     dialog.close();
+    if (text) chosen(text);
+  };
+  open(title, make("p", { class: "note" }, note), field,
+    make("footer", null, make("button", { type: "button", class: "primary", onclick: save }, "Save")));
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    save();
   });
   field.select();
+}
+
+export function askReviewer(state, chosen) {
+  askText("Who decides?", "Every decision carries this name. Undo takes back your own.",
+    make("input", { type: "text", value: state.reviewer, "aria-label": "Your name", maxlength: "80" }), chosen);
+}
+
+export function askNote(count, chosen) {
+  askText(count > 1 ? `A note on ${plural(count, "row")}` : "A note on this row", "Enter saves it, Shift and Enter begins a new line.",
+    make("textarea", { rows: "3", "aria-label": "Note", maxlength: "10000" }), chosen);
 }
 
 const KEYS = [
   ["K", "keep the label"], ["F or Enter", "fix it to the suggestion"], ["L", "give another label"], ["D", "drop the row"],
   ["U", "unsure, decide later"], ["Z", "undo, as often as you like"], ["N", "write a note"],
-  ["J or →", "next row, without a decision"], ["H or ←", "previous row"], ["G", "grid, and back"], ["M", "map"],
-  ["C", "confusions"], ["/", "search"], ["Space", "select, in the grid"], ["A", "select all, in the grid"],
+  ["J or →", "next row, without a decision; in the grid, J is the next page"], ["H or ←", "previous row or page"],
+  ["G", "grid, and back"], ["M", "map"], ["C", "confusions"], ["/", "search"], ["R", "ask all voters again"],
+  ["Space", "in the grid: select; arrows move, with Shift they select"], ["A", "in the grid: select all of the page"],
   ["Esc", "close, clear the selection, go back to the queue"], ["?", "this list"],
 ];
 
@@ -95,7 +109,7 @@ export function showHelp(state) {
     make("dl", { class: "keys" }, KEYS.map(([key, text]) => [make("dt", null, make("kbd", null, key)), make("dd", null, text)])),
     make("p", { class: "note" },
       "Every decision is on the disk before the next row is shown, and the neighbours, values and suspects that it touches " +
-      "are computed again at once. What the forest and other voters said stands as it was at the start."),
+      "are computed again at once. What other voters said stands until they are asked again, which R does."),
     about.neighbors_exact ? null : make("p", { class: "note" }, "Neighbours come from an approximate index: exact given these neighbours."),
     make("p", { class: "note" }, `Journal: ${about.journal}. The table itself is never changed.`));
 }

@@ -36,6 +36,20 @@ export function unpack({ type, data }) {
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+// What this browser remembers; some keep nothing.
+export const stored = (name) => {
+  try {
+    return localStorage.getItem(`pivotal-${name}`);
+  } catch {
+    return null;
+  }
+};
+export const store = (name, content) => {
+  try {
+    localStorage.setItem(`pivotal-${name}`, content);
+  } catch { /* a browser that keeps nothing */ }
+};
+
 let timer = 0;
 export function say(text) {
   const place = byId("said");

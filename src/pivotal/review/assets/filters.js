@@ -4,7 +4,7 @@ import { byId, make, named, percent, plural, whole } from "./dom.js";
 
 const counts = { suspects: "suspects", unsure: "unsure", conflicts: "conflicts", decided: "decided" };
 
-export function addFilters(state, changed) {
+export function addFilters(state, askAll, changed) {
   const form = byId("filters");
   const { about } = state;
   const set = (name, content) => {
@@ -46,7 +46,8 @@ export function addFilters(state, changed) {
     make("summary", null, "Filters"),
     make("div", { class: "fields" }, given, suggested, owner,
       make("label", { class: "range" }, "Confidence", confidence, shown)));
-  form.replaceChildren(queue, search, more, chips, found);
+  const again = make("button", { type: "button", id: "again", class: "quiet", "aria-keyshortcuts": "R", onclick: askAll });
+  form.replaceChildren(queue, search, more, chips, again, found);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
   more.open = window.matchMedia("(min-width: 900px)").matches;
@@ -81,6 +82,11 @@ export function addFilters(state, changed) {
         ...parts.map((text) => make("span", { class: "chip" }, `selected on the map: ${text}`)),
         narrowed ? make("button", { type: "button", class: "quiet chip", onclick: clear }, "Clear filters") : "",
       );
+      const { asked } = strip;
+      again.hidden = !asked.possible || !(asked.changed || asked.running);
+      again.disabled = asked.running;
+      again.textContent = asked.running ? "Asking all voters …" : "Ask all voters again";
+      again.title = `${plural(asked.changed, "label")} changed since all voters were asked. Neighbours are asked after every decision. ( R )`;
       found.textContent = state.queue ? plural(state.queue.total, "row") : "";
     },
   };

@@ -1,12 +1,14 @@
 // The page as a whole: what is shown, what keys do, what the server is told.
 
-import { byId, make, minus, named, percent, plural, say, whole } from "./dom.js";
+import { byId, make, named, percent, plural, say, store, stored } from "./dom.js";
 import { Refused, ask, leave, page } from "./server.js";
 import { addFilters } from "./filters.js";
 import { showCard } from "./card.js";
-import { move, showGrid } from "./grid.js";
+import { showStrip } from "./strip.js";
+import { showGrid } from "./grid.js";
+import { listen } from "./keys.js";
 import { showConfusion, showMap } from "./chart.js";
-import { askReviewer, chooseLabel, close, isOpen, showFinish, showHelp } from "./dialogs.js";
+import { askNote, askReviewer, chooseLabel, close, isOpen, showFinish, showHelp } from "./dialogs.js";
 
 const state = {
   about: null, strip: null, queue: null, item: null, reviewer: "", view: "one", offset: 0, pinned: null,
@@ -47,7 +49,8 @@ async function start() {
   byId("column").textContent = `${plural(state.about.n_rows, "row")}, labels in ${state.about.label}`;
   byId("reviewer").textContent = state.reviewer;
   byId("waiting").hidden = true;
-  filters = addFilters(state, () => {
+  filters = addFilters(state, askAll, async () => {
+    await saveNote();
     state.offset = 0;
     state.pinned = null;
     state.selected.clear();
@@ -64,19 +67,6 @@ function sortClasses() {
   state.about.codes = state.about.classes.map(({ name }) => name); // by the numbers that the map has
   state.about.classes = [...state.about.classes].sort((one, two) => compare(one.name, two.name));
 }
-
-const stored = (name) => {
-  try {
-    return localStorage.getItem(`pivotal-${name}`);
-  } catch {
-    return null;
-  }
-};
-const store = (name, content) => {
-  try {
-    localStorage.setItem(`pivotal-${name}`, content);
-  } catch { /* a browser that keeps nothing */ }
-};
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
@@ -132,7 +122,7 @@ async function decide(action, label) {
     return;
   }
   state.busy = true;
-  const note = byId("note")?.value ?? "";
+  const note = state.view === "one" ? draft() : "";
   const shown = state.item;
   const opened = state.pinned;
   state.pinned = null;
@@ -154,18 +144,32 @@ async function decide(action, label) {
   }
 }
 
-async function saveNote() {
-  const note = byId("note").value;
-  if (!state.item || !note.trim()) return;
+// What is written in the field for a note and not saved yet.
+function draft() {
+  const field = byId("note");
+  return field && state.view === "one" && field.dataset.row === String(state.item?.row) ? field.value.trim() : "";
+}
+
+async function writeNote(rows, note, open) {
   try {
-    take(await ask("api/decide", {
-      ...wanted(), open: state.item.row, rows: [state.item.row], action: "note", note, reviewer: state.reviewer,
+    const told = await ask("api/decide", {
+      ...wanted(), open, rows, action: "note", note, label: null, reviewer: state.reviewer,
       batch: crypto.randomUUID(), queue: state.query.kind,
-    }));
-    say("Note saved.");
+    });
+    byId("note")?.removeAttribute("data-row"); // written, so no draft any more
+    take(told);
+    say(rows.length > 1 ? `Note saved for ${plural(rows.length, "row")}.` : "Note saved.");
   } catch (error) {
     refused(error);
   }
+}
+
+const saveNote = () => (draft() ? writeNote([state.item.row], draft(), state.item.row) : null);
+
+// In the grid a note is about all rows that are selected.
+function startNote() {
+  if (state.view === "one") byId("note")?.focus();
+  else if (subject().length) askNote(subject().length, (note) => writeNote(subject(), note, null));
 }
 
 async function undo() {
@@ -186,13 +190,30 @@ async function undo() {
   }
 }
 
+// All voters judge the table as it is now; decisions go on meanwhile.
+async function askAll() {
+  const { asked } = state.strip;
+  if (!asked.possible || asked.running || state.finished) return;
+  try {
+    await ask("api/again", {});
+    asked.running = true;
+    filters.show();
+    say("All voters are being asked again; go on meanwhile.");
+  } catch (error) {
+    refused(error);
+  }
+}
+
 // Others may decide too, in another tab or on another machine.
 async function beat() {
   while (!state.finished) {
     await new Promise((done) => setTimeout(done, 2000));
     const told = await ask(`api/pulse?page=${page}`);
     if (told.finished) ended();
-    else if (told.version !== state.strip.version && !state.busy && !isOpen()) {
+    else if (state.strip.asked.running && !told.asking) {
+      await refresh();
+      say(told.failed || "All voters have been asked again; the queue is up to date.");
+    } else if (told.version !== state.strip.version && !state.busy && !isOpen()) {
       state.pinned ??= state.view === "one" && state.item ? state.item.row : null;
       await refresh();
       say("Somebody else decided; the queue is up to date.");
@@ -205,7 +226,7 @@ async function beat() {
 function render() {
   for (const name of Object.keys(SIZES)) byId(name).hidden = name !== state.view;
   for (const button of byId("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
-  renderStrip();
+  showStrip(state);
   filters.show();
   const note = byId("note");
   const typed = note && note.dataset.row === String(state.item?.row) ? note.value : "";
@@ -224,27 +245,6 @@ function noteField(typed) {
     make("label", { for: "note" }, "Note"),
     make("textarea", { id: "note", rows: "2", maxlength: "10000", placeholder: "Why? Goes with the decision.  ( N )", "data-row": String(state.item.row) }, typed),
     make("button", { type: "button", class: "quiet", onclick: saveNote }, "Save note only"));
-}
-
-function renderStrip() {
-  const { strip } = state;
-  const gain = strip.accuracy - strip.first_accuracy;
-  const { left, latest, caught } = strip;
-  const figure = (big, text, detail) => make("div", { class: "figure" }, make("dt", null, text),
-    make("dd", null, make("strong", null, big), detail ? make("small", null, detail) : null));
-  byId("strip").replaceChildren(make("dl", null,
-    figure(whole(strip.decided), "decided", `${whole(strip.changed)} changed, ${whole(strip.dropped)} dropped`),
-    figure(whole(strip.suspects), "suspects left", null),
-    figure(percent(strip.accuracy, 2), "leave-one-out accuracy", gain ? minus(`${gain > 0 ? "+" : ""}${(100 * gain).toFixed(2)} points`) : null),
-    figure(`≈\u202f${whole(left.count)}`, left.sampled ? "wrong labels left" : "wrong among suspects left",
-      `${whole(Math.floor(left.low))} to ${whole(Math.ceil(left.high))}${left.sampled ? `, ${whole(left.sampled)} random rows seen` : ""}`),
-    figure(latest.decided ? percent(latest.wrong / latest.decided) : "–", `of the last ${latest.decided || 20} were wrong`, null),
-    caught ? figure(`${whole(caught.found)} / ${whole(caught.planted)}`, "planted errors caught", caught.harmed ? `${whole(caught.harmed)} right labels changed` : null) : null,
-    strip.conflicts ? figure(whole(strip.conflicts), "conflicts", strip.agreement[0] ? `agree on ${percent(strip.agreement[0].share)}` : null)
-      : strip.agreement.length ? figure(percent(strip.agreement[0].share), "reviewers agree", plural(strip.agreement[0].rows, "row")) : null));
-  byId("strip").hidden = false;
-  byId("stop").hidden = !strip.stop;
-  byId("stop").textContent = strip.stop;
 }
 
 function addActions() {
@@ -272,6 +272,7 @@ function renderActions() {
 
 async function setView(name) {
   if (state.view === name) return;
+  await saveNote(); // what was written about a row is not lost by looking at another
   state.view = name;
   state.selected.clear();
   state.focus = 0;
@@ -300,6 +301,7 @@ async function setView(name) {
 }
 
 async function openRow(row) {
+  await saveNote();
   state.pinned = row;
   if (state.view === "one") await refresh();
   else {
@@ -309,8 +311,13 @@ async function openRow(row) {
   byId("row-title")?.focus({ preventScroll: true });
 }
 
-function step(by) {
+async function step(by) {
   if (!state.queue) return;
+  if (state.view === "grid") {
+    turn(by);
+    return;
+  }
+  await saveNote();
   const back = state.pinned !== null;
   state.pinned = null;
   if (!back) state.offset = Math.max(0, Math.min(state.queue.total - 1, state.offset + by));
@@ -318,22 +325,26 @@ function step(by) {
 }
 
 function turn(by) {
-  state.offset = Math.max(0, state.offset + by * SIZES.grid);
+  const offset = Math.max(0, state.offset + by * SIZES.grid);
+  if (offset >= state.queue.total || offset === state.offset) return;
+  state.offset = offset;
   state.focus = 0;
   refresh().then(() => byId("work").scrollIntoView());
 }
 
 function selectTile(place, range) {
-  const { items } = state.queue;
-  const from = range ? Math.min(place, state.anchor) : place;
-  const to = range ? Math.max(place, state.anchor) : place;
-  const on = range || !state.selected.has(items[place].row);
-  for (let at = from; at <= to; at += 1) {
-    if (on) state.selected.add(items[at].row);
-    else state.selected.delete(items[at].row);
+  const item = state.queue.items[place];
+  if (!item) return;
+  if (range) selectRange(state.anchor, place);
+  else {
+    if (!state.selected.delete(item.row)) state.selected.add(item.row);
+    state.anchor = place;
   }
-  state.anchor = place;
   focusTile(place);
+}
+
+function selectRange(from, to) {
+  for (const { row } of state.queue.items.slice(Math.min(from, to), Math.max(from, to) + 1)) state.selected.add(row);
 }
 
 function focusTile(place) {
@@ -351,54 +362,9 @@ function ended() {
     make("p", null, "Every decision is in the journal. You can close this page.")));
 }
 
-// ------------------------------------------------------------------------------------------------------------- keys
-
-const inField = (target) => target.closest("input, textarea, select") !== null;
-
-const keys = {
-  k: () => decide("keep"), f: () => decide("fix"), l: () => decide("label"), d: () => decide("drop"), u: () => decide("unsure"),
-  z: undo, n: () => byId("note")?.focus(), j: () => step(1), h: () => step(-1),
-  g: () => setView(state.view === "grid" ? "one" : "grid"), m: () => setView(state.view === "map" ? "one" : "map"),
-  c: () => setView(state.view === "confusion" ? "one" : "confusion"), "/": () => filters.focus(), "?": () => showHelp(state),
-};
-
-const gridKeys = {
-  " ": () => selectTile(state.focus, false),
-  a: () => {
-    const all = state.queue.items.every(({ row }) => state.selected.has(row));
-    for (const { row } of state.queue.items) all ? state.selected.delete(row) : state.selected.add(row);
-    focusTile(state.focus);
-  },
-  Enter: () => state.queue.items[state.focus] && openRow(state.queue.items[state.focus].row),
-};
-for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
-  gridKeys[key] = () => focusTile(move(byId("grid"), state.focus, key));
-}
-const oneKeys = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), Enter: () => decide("fix") };
-
-document.addEventListener("keydown", (event) => {
-  if (!state.queue || state.finished || isOpen() || event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.id === "note") saveNote();
-    return;
-  }
-  if (event.key === "Escape") {
-    if (inField(event.target)) event.target.blur();
-    else if (state.selected.size) {
-      state.selected.clear();
-      render();
-    } else if (state.pinned !== null) step(0);
-    else if (state.narrowed) filters.clear();
-    return;
-  }
-  if (inField(event.target)) return;
-  // Keys that buttons and open lists have a use for stay theirs.
-  const ownsEnter = event.target.closest("button, a, summary") !== null && (event.key === "Enter" || event.key === " ");
-  if (ownsEnter) return;
-  const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const act = (state.view === "grid" && gridKeys[name]) || (state.view === "one" && oneKeys[name]) || keys[name];
-  if (!act) return;
-  event.preventDefault();
-  act();
+listen(state, {
+  decide, undo, startNote, saveNote, step, setView, askAll, selectTile, selectRange, focusTile, openRow, render,
+  search: () => filters.focus(), clear: () => filters.clear(), help: () => showHelp(state),
 });
 
 byId("views").addEventListener("click", ({ target }) => target.dataset.view && setView(target.dataset.view));

@@ -1,0 +1,65 @@
+// What keys do. Those that fields, buttons and open lists have a use for stay theirs.
+
+import { byId } from "./dom.js";
+import { isOpen } from "./dialogs.js";
+import { move } from "./grid.js";
+
+const inField = (target) => target.closest("input, textarea, select") !== null;
+
+export function listen(state, page) {
+  const { decide, setView, step } = page;
+  const view = (name) => () => setView(state.view === name ? "one" : name);
+  const keys = {
+    k: () => decide("keep"), f: () => decide("fix"), l: () => decide("label"), d: () => decide("drop"), u: () => decide("unsure"),
+    z: page.undo, n: page.startNote, j: () => step(1), h: () => step(-1), g: view("grid"), m: view("map"), c: view("confusion"),
+    r: page.askAll, "/": page.search, "?": page.help,
+  };
+  const gridKeys = {
+    " ": () => page.selectTile(state.focus, false),
+    a: () => {
+      const all = state.queue.items.every(({ row }) => state.selected.has(row));
+      for (const { row } of state.queue.items) all ? state.selected.delete(row) : state.selected.add(row);
+      page.focusTile(state.focus);
+    },
+    Enter: () => state.queue.items[state.focus] && page.openRow(state.queue.items[state.focus].row),
+  };
+  for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
+    gridKeys[key] = ({ shiftKey }) => {
+      const place = move(byId("grid"), state.focus, key);
+      if (shiftKey) {
+        if (!state.selected.size) state.anchor = state.focus;
+        page.selectRange(state.anchor, place);
+      }
+      page.focusTile(place);
+    };
+  }
+  const oneKeys = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), Enter: () => decide("fix") };
+
+  const escape = (target) => {
+    if (inField(target)) target.blur();
+    else if (state.selected.size) {
+      state.selected.clear();
+      page.render();
+    } else if (state.pinned !== null) step(0);
+    else if (state.narrowed) page.clear();
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (!state.queue || state.finished || isOpen()) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) {
+      if (event.key === "Enter" && event.target.id === "note") page.saveNote();
+      return;
+    }
+    if (event.key === "Escape") {
+      escape(event.target);
+      return;
+    }
+    const isPressed = event.target.closest("button, a, summary") !== null && (event.key === "Enter" || event.key === " ");
+    if (inField(event.target) || isPressed) return;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const act = (state.view === "grid" && gridKeys[name]) || (state.view === "one" && oneKeys[name]) || keys[name];
+    if (!act) return;
+    event.preventDefault();
+    act(event);
+  });
+}
