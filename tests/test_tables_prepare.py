@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from effort import examples
 from pivotal.tables import Prepared, Roles, Table, prepare, split
 from pivotal.tables.columns import profile
+from pivotal.tables.embedding import Embedding
 from pivotal.tables.table import from_arrays
 
 
@@ -53,8 +54,8 @@ def test_what_was_done_to_each_column():
         "id": ("rows", "left out: it numbers the rows"),
         "age": ("number", "standardised, 1 gap filled with the median 3.5"),
         "colour": ("category", "one-hot, 2 values, 1 gap filled with the most frequent value"),
-        "note": ("text", "kept to be looked at"),
-        "photo": ("image", "kept to be looked at"),
+        "note": ("text", "kept to be looked at; --embed tfidf makes features of it"),
+        "photo": ("image", "kept to be looked at; --embed histograms makes features of it"),
         "vector": ("vector", "2 numbers, as they are"),
         "empty": ("empty", "left out: it has no content"),
         "y": ("label", "predicted, 2 classes"),
@@ -205,7 +206,11 @@ def test_text_with_many_values_is_not_encoded():
         (written(x=[1, 2], y=[0, 1]), Roles("y", ignore=["z*"]), "which --ignore names"),
         (written(x=[1, 2], y=[0, 1]), Roles("y", categorical=["z"]), "which --categorical names"),
         (written(x=[1, 2], y=[0, 1]), Roles("y", ignore=["x"]), "has no column that can be used as a feature"),
-        (written(x=["a", "b", "c"], y=[0, 1, 1]), Roles("y"), "has no column that can be used as a feature"),
+        (
+            written(x=["a", "b", "c"], y=[0, 1, 1]),
+            Roles("y", embedding=Embedding.of("none")),
+            "has no column that can be used as a feature",
+        ),
         (
             written(x=[1, 2, "three"], y=[0, 1, 1]),
             Roles("y"),
@@ -218,7 +223,16 @@ def test_text_with_many_values_is_not_encoded():
             Roles("y", missing="reject"),
             "must have no gaps with --missing reject; 1 of 2 cells are empty, the first in row 1",
         ),
-        (written(x=["a", "b", "c"], y=[0, 1, 1]), Roles("y", features=["x"]), "too many different values; one-hot"),
+        (
+            written(x=["a", "b", "c"], y=[0, 1, 1]),
+            Roles("y", features=["x"], embedding=Embedding.of("none")),
+            "too many different values; one-hot",
+        ),
+        (
+            written(x=["1,5", "2,5", "3,5"], y=[0, 1, 1]),
+            Roles("y", features=["x"]),
+            "cannot be a feature.*decimal comma",
+        ),
         (typed(x=[dt.date(2020, 1, 1)] * 2, y=[0, 1]), Roles("y", features=["x"]), "it is a date"),
         (
             written(x=range(1001), z=range(1001), y=[0, 1] * 500 + [0]),

@@ -158,6 +158,7 @@ def _load(module: str) -> Any:
 
 # What rooms further up offer and rooms further down do.
 provide("baselines", lambda: _load("baselines"))
+provide("embed", lambda: _load("embed"))
 provide("plots", lambda: _load("report.plots"))
 provide("report", lambda: _load("report"))
 provide("review", lambda: _load("review"))

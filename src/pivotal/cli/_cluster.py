@@ -26,6 +26,8 @@ _REFUSED: Final = {
     "owner": "owners are shown in the report, which needs all rows in one place; write the values with -o and --id, "
     "and add them up by owner",
     "text": "text is shown beside rows, which stay on the workers; leave the columns out with --ignore",
+    "embed": "embedding needs all rows in one place; write vectors into a column of the Parquet files",
+    "embeddings": "vectors are read by the workers; write them into a column of the Parquet files",
     "image": "images are shown in the report, which needs all rows in one place; leave the columns out with --ignore",
 }
 

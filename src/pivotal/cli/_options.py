@@ -53,6 +53,14 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
         help="strings to treat as missing, beside NA, NaN, null, ?, ...",
     )
     group.add_argument(
+        "--embeddings",
+        type=names,
+        default=[],
+        metavar="FILE,...",
+        help="vectors of the rows in a .npy, .npz or .parquet file, in the order of the table; matched by --id where "
+        "the file has that column too",
+    )
+    group.add_argument(
         "--max-rows", type=int, metavar="N", help="refuse tables with more rows (default: 1000000; none on a cluster)"
     )
 
@@ -78,7 +86,11 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
         "--text", type=names, default=[], metavar="COLUMN,...", help="columns to show beside the rows, not to use"
     )
     group.add_argument(
-        "--image", type=names, default=[], metavar="COLUMN,...", help="columns of image paths, shown in the report"
+        "--image",
+        type=names,
+        default=[],
+        metavar="COLUMN,...",
+        help="columns of image paths, relative to the table; shown in the report",
     )
     group.add_argument(
         "--missing",
@@ -99,12 +111,36 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
         metavar="N",
         help="text with more different values is not one-hot encoded (default: %(default)s)",
     )
+    add_embedding(parser)
+
+
+def add_embedding(parser: Parser) -> None:
+    """Add what makes features of texts and images."""
+    group = parser.add_argument_group("texts and images as features")
+    group.add_argument(
+        "--embed",
+        type=names,
+        metavar="NAME,...",
+        help="by what, for all such columns or as COLUMN=NAME: tfidf, histograms, pixels, onnx:FILE, "
+        "sentence-transformers:FOLDER, model2vec:FOLDER, timm:FOLDER, open_clip:FOLDER, python:MODULE:FUNCTION; none "
+        "keeps them to be looked at (default: tfidf and histograms, where there are no other features or where "
+        "--features names them)",
+    )
+    group.add_argument("--embed-batch", type=int, metavar="N", help="texts or images per call of a model")
+    group.add_argument("--embed-device", metavar="NAME", help="cpu, cuda, cuda:1, mps (default: the fastest there is)")
+    add_folder(
+        group,
+        "--embed-cache",
+        help="where vectors of models are kept, so that nothing is embedded twice; none keeps nothing (default: the "
+        "user's cache folder)",
+    )
 
 
 def add_held_out(parser: Parser, test: str, split: str) -> None:
     """Add test rows: a file of their own, or a share of the table."""
     group = parser.add_argument_group("test rows").add_mutually_exclusive_group()
     add_file(group, "--test", metavar="TABLE", help=test)
+    add_file(parser, "--test-embeddings", type=names, default=[], metavar="FILE,...", help="those of the test rows")
     group.add_argument("--split", type=float, metavar="SHARE", help=split)
 
 

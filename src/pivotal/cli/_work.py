@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pivotal.results.values import Values
     from pivotal.tables import Prepared, Roles, Table
     from pivotal.tables.distributed import Spread
+    from pivotal.tables.embedding import Embedding
 
 # Options of the command line that are arguments of pivotal.value, and what they are called there.
 _SETTINGS: Final = {
@@ -130,7 +131,8 @@ def load(
     table, files = read_many(options.table, **reading)
     test_path, share = getattr(options, "test", None), getattr(options, "split", None)
     test, test_files = read_many([test_path], **reading) if test_path else (None, [])
-    check_targets(options, targets, [*files, *test_files])
+    check_targets(options, targets, [*files, *test_files, *options.embeddings])
+    table, test = with_vectors(options, table, test)
     label = options.label or _usual_label(table)
     rows = np.arange(len(table))
     train = table
@@ -138,7 +140,7 @@ def load(
         rows, held_out = split(table, label, share, options.seed)
         train, test = table.take(rows), table.take(held_out)
     regression = is_regression(options)
-    roles = roles_of(options, label)
+    roles = roles_of(options, label, progress=screen.progress)
     if instead_of_numbers is not None:
         roles = replace(roles, instead_of_numbers=instead_of_numbers)
     prepared = prepare(train, test, roles, regression=regression)
@@ -152,7 +154,39 @@ def load(
     return Data(table, rows, prepared, label, regression, tuple(files))
 
 
-def roles_of(options: argparse.Namespace, label: str) -> Roles:
+def with_vectors(options: argparse.Namespace, table: Table, test: Table | None) -> tuple[Table, Table | None]:
+    """Put embeddings that lie in files of their own beside the tables."""
+    beside = getattr(options, "test_embeddings", [])
+    if not options.embeddings and not beside:
+        return table, test
+    from pivotal.tables.vectors_beside import with_embeddings
+
+    if len(beside) != (len(options.embeddings) if test is not None else 0):
+        raise UsageError(
+            "test rows need embeddings as the table has them, and only then; name as many files with --test-embeddings "
+            "as with --embeddings."
+        )
+    return (
+        with_embeddings(table, options.embeddings, options.id),
+        test if test is None else with_embeddings(test, beside, options.id),
+    )
+
+
+def embedding_of(options: argparse.Namespace, *, progress: bool = False) -> Embedding:
+    """Return what texts and images are made features by."""
+    from pivotal.tables.embedding import Embedding
+
+    cache = options.embed_cache
+    chosen = {
+        "batch_size": options.embed_batch,
+        "device": options.embed_device,
+        "cache": False if cache == "none" else cache,
+        "progress": progress or None,
+    }
+    return Embedding.of(options.embed, **{name: choice for name, choice in chosen.items() if choice is not None})
+
+
+def roles_of(options: argparse.Namespace, label: str, *, progress: bool = False) -> Roles:
     """Return which column plays which part."""
     from pivotal.tables import Roles
     from pivotal.tables.columns import GAPS
@@ -171,6 +205,7 @@ def roles_of(options: argparse.Namespace, label: str) -> Roles:
         gaps=GAPS | set(options.na),
         max_categories=options.max_categories,
         classes=options.classes,
+        embedding=embedding_of(options, progress=progress),
     )
 
 
@@ -275,7 +310,7 @@ def value_rows(
         settings["random_state"] = options.seed
     prepared = data.prepared
     X_test, y_test = (prepared.X_test, prepared.y_test) if against_test else (None, None)
-    if X_test is None and len(prepared.X) < 2:
+    if X_test is None and prepared.X.shape[0] < 2:
         raise ValueError(
             f"{data.name} has 1 row, and self-valuation needs at least two; add rows, or test rows with --test."
         )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.tables._cells import convert, is_numeric, is_string
+from pivotal.tables._weighing import side_by_side, weigh
 from pivotal.tables.columns import Kind, as_numbers, as_vectors, as_words, type_of
+from pivotal.tables.embedding import embed_column
 from pivotal.tables.roles import Choice, Roles
 from pivotal.tables.table import Table
 
@@ -22,13 +24,15 @@ _LARGEST: Final = 1e140  # whose square is still finite, and whose distances are
 class Features(NamedTuple):
     """Features of the training rows and of the test rows, and what was done to each column."""
 
-    X: FloatArray
-    X_test: FloatArray | None
+    X: Any
+    X_test: Any
     done: dict[str, str]
 
 
 def build(train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Roles, known: Choice) -> Features:
-    """Return the features of both tables: numbers first, then categories, then vectors.
+    """Return the features of both tables: numbers, categories, matrices, then vectors, and texts and images embedded.
+
+    Where anything is embedded, or lies beside the table, what comes last is weighed against what comes first.
 
     Parameters
     ----------
@@ -41,16 +45,48 @@ def build(train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Ro
     """
     done: dict[str, str] = {}
     tables = [table for table in (train, test) if table is not None]
-    blocks: list[list[FloatArray]] = []
+    blocks: list[list[Any]] = []
     for kind, make in (("number", partial(_numbers, known.numbers)), ("category", _categories)):
         names = [name for name, one in kinds.items() if one == kind]
         if names:
             blocks.append(make(tables, names, roles, done))
+    apart: dict[str, list[Any]] = {}
     for name, kind in kinds.items():
-        if kind in ("vector", "matrix"):
+        if name in known.embedded:
+            apart[name], done[name] = embed_column(tables, name, kind, known.embedded[name], roles.embedding)
+        elif kind == "matrix":
             blocks.append(_vectors(tables, name, kind, roles, done))
-    X = [parts[0] if len(parts) == 1 else np.hstack(parts) for parts in zip(*blocks, strict=True)]
+        elif kind == "vector":
+            apart[name] = _vectors(tables, name, kind, roles, done)
+    for place, name in enumerate(train.beside):
+        apart[name] = _beside(tables, place, done)
+    together = [[side_by_side(parts) for parts in zip(*blocks, strict=True)]] if blocks else []
+    every = [*together, *apart.values()]
+    if (known.embedded or train.beside) and len(every) > 1:
+        every = weigh(every)
+        for place, name in enumerate(apart):
+            done[name] += _weight_in_words(place, len(apart), bool(together))
+    X = [side_by_side(parts) for parts in zip(*every, strict=True)]
     return Features(X[0], X[1] if test is not None else None, done)
+
+
+def _weight_in_words(place: int, n_apart: int, beside: bool) -> str:
+    if beside:
+        return "; weighed to count as much as all numbers and categories together"
+    return "; weighed to count as much as the first of its kind" if place else f"; one of {n_apart} blocks of equal say"
+
+
+def _beside(tables: Sequence[Table], place: int, done: dict[str, str]) -> list[AnyArray]:
+    """Vectors that lie in a file of their own, which is another one for the test rows."""
+    names = [list(table.beside)[place] for table in tables]
+    blocks = [table.beside[name] for table, name in zip(tables, names, strict=True)]
+    lengths = [block.shape[1] for block in blocks]
+    if lengths[-1] != lengths[0]:
+        raise ValueError(
+            f"embeddings must have one length; got {lengths[0]} numbers in {names[0]} and {lengths[-1]} in {names[-1]}."
+        )
+    done[names[0]] = f"{lengths[0]} numbers of each row, as they are"
+    return blocks
 
 
 def _numbers(

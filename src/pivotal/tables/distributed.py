@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,13 @@ from pivotal.tables._features import MOST_CATEGORIES, strangers_in_words
 from pivotal.tables._pieces import Piece, Source, open_parquet, over
 from pivotal.tables._summary import Question, Summary, add_up, look_at, summarise
 from pivotal.tables.columns import Kind
+from pivotal.tables.embedding import Embedding
 from pivotal.tables.label_column import check_classes, check_known
 from pivotal.tables.prepare import classes_in_words, no_features
-from pivotal.tables.roles import Roles, Treatment, matching
+from pivotal.tables.roles import FEATURES, Roles, Treatment, matching
 from pivotal.tables.table import Table
 
 __all__ = ["Spread", "spread"]
-
-_USED: Final = ("number", "category", "vector", "matrix")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +86,20 @@ def spread(
     ValueError
         If a column does not exist or cannot be what it should be; the message says what to do.
     """
+    roles = replace(roles, embedding=Embedding.of("none"))  # which needs all rows in one place
     train = open_parquet(paths)
     _check_rows(train, max_rows)
     _check_columns(train, roles)
     question = Question(train.name, train.schema, roles, regression, {})
     (look,) = over(train.pieces[:1], look_at, question)
-    kinds = {name: kind for name, kind in look.kinds.items() if kind in _USED or kind == "empty"}
+    kinds = {name: kind for name, kind in look.kinds.items() if kind in FEATURES or kind == "empty"}
     question = replace(question, kinds=kinds, undecided=look.undecided)
-    if not any(kind in _USED for kind in kinds.values()):
+    if not any(kind in FEATURES for kind in kinds.values()):
         raise no_features(train.name, roles.label, look.treatments)
     queries = None if test is None else open_parquet(test)
     if queries is not None:
         _check_rows(queries, max_rows)
-        _check_test(queries, question, [name for name in question.of(*_USED) if name not in look.undecided])
+        _check_test(queries, question, [name for name in question.of(*FEATURES) if name not in look.undecided])
     (summary,) = over(train.pieces, summarise, question, combine=add_up)
     kinds = _settle(question, summary)
     constant = _constant(question, summary) - set(kinds)

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._cells import plain
 from pivotal.tables._features import build
 from pivotal.tables.columns import Kind, as_text, as_words, type_of
 from pivotal.tables.label_column import read_labels
-from pivotal.tables.roles import Choice, Roles, Treatment, choose, matching
+from pivotal.tables.roles import Choice, Roles, Treatment, choose, embed_what_there_is, matching
 from pivotal.tables.table import Table
 
 __all__ = ["Prepared", "prepare", "split"]
@@ -28,6 +28,7 @@ class Prepared:
     Parameters
     ----------
     X, y : arrays of shape (n_train, n_features) and (n_train,)
+        Features are a CSR matrix where texts are counted.
     X_test, y_test : arrays, optional
         Those of the test table, transformed as the training table was.
     ids : array of shape (n_train,)
@@ -41,9 +42,9 @@ class Prepared:
         One per column.
     """
 
-    X: FloatArray
+    X: Any
     y: AnyArray
-    X_test: FloatArray | None
+    X_test: Any
     y_test: AnyArray | None
     ids: AnyArray
     owners: AnyArray | None = None
@@ -105,10 +106,11 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
             train.check_column(name, f"--{option}")
     choice = choose(train, roles)
     kinds, treatments = choice.kinds, dict(choice.treatments)
-    used = {name: kind for name, kind in kinds.items() if kind in ("number", "category", "vector", "matrix")}
+    used = choice.features()
     for name in _constant(train, used, choice, roles):
         treatments[name] = (used.pop(name), "left out: constant")
-    if not used:
+    used = used or embed_what_there_is(train, choice, roles)
+    if not used and not train.beside:
         raise no_features(train.name, label, treatments)
     if test is not None:
         columns = set(test.columns)
@@ -132,7 +134,10 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         owners=None if roles.owner is None else row_names(train, roles.owner, "--owner"),
         text=_readable(train, [name for name, kind in kinds.items() if kind == "text"]),
         images=_pictures(train, [name for name, kind in kinds.items() if kind == "image"]),
-        treatments=tuple(Treatment(name, kind, done.get(name, what)) for name, (kind, what) in treatments.items()),
+        treatments=(
+            *(Treatment(name, kind, done.get(name, what)) for name, (kind, what) in treatments.items()),
+            *(Treatment(name, "vector", done[name]) for name in train.beside),
+        ),
     )
 
 

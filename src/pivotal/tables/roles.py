@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
 
 from pivotal.core.types import FloatArray
 from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, profile
+from pivotal.tables.embedding import USUAL, Embedding
 from pivotal.tables.label_column import INSTEAD
 from pivotal.tables.table import Table
 
-__all__ = ["Choice", "Roles", "Treatment", "choose", "matching"]
+__all__ = ["FEATURES", "Choice", "Roles", "Treatment", "choose", "embed_what_there_is", "matching"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Roles:
         Whether labels name classes even where they are numbers that look like amounts.
     instead_of_numbers : str
         What to do about a label that is a number where classes are needed.
+    embedding : Embedding
+        What texts and images are made features by.
     """
 
     label: str
@@ -59,6 +62,7 @@ class Roles:
     max_categories: int = 50
     classes: bool = False
     instead_of_numbers: str = INSTEAD
+    embedding: Embedding = field(default_factory=Embedding)
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,20 @@ class Treatment:
 
 
 class Choice(NamedTuple):
-    """What each column is, why those that are not used are not, columns of numbers, and remarks on some."""
+    """What each column is, why those that are not used are not, columns of numbers, remarks, and what embeds which."""
 
     kinds: dict[str, Kind]
     treatments: dict[str, tuple[str, str]]
     numbers: dict[str, FloatArray]
     remarks: dict[str, str]
+    embedded: dict[str, Any]
+
+    def features(self) -> dict[str, Kind]:
+        """Return the columns that are features, and what they are."""
+        return {name: kind for name, kind in self.kinds.items() if kind in FEATURES or name in self.embedded}
+
+
+FEATURES: Final = ("number", "category", "vector", "matrix")
 
 
 def choose(train: Table, roles: Roles) -> Choice:
@@ -105,17 +117,53 @@ def choose(train: Table, roles: Roles) -> Choice:
         else:
             looked_at.append(name)
     found = profile(train, looked_at, roles.gaps, roles.max_categories, said)
+    embedded = _named(train, roles.embedding, looked_at)
     kinds: dict[str, Kind] = {}
     for name in looked_at:
         kind, remark = found.kinds[name], found.remarks.get(name, "")
         asked = wanted is not None and name in wanted
+        if name in embedded:
+            kinds[name] = kind if kind == "image" else "text"
+            treatments[name] = (kinds[name], "")
+            continue
         if wanted is not None and not asked and kind not in ("text", "image"):
             treatments[name] = (kind, "left out, not among the features")
             continue
         kinds[name] = _settle(train, name, kind, asked, roles, remark)
         why = _WHY.get(kinds[name], "")
         treatments[name] = (kinds[name], f"{why}: {remark}" if why and remark else why)
-    return Choice(kinds, treatments, found.numbers, found.remarks)
+        if kinds[name] in USUAL and (asked or (wanted is None and said.get(name) != "text")):
+            general = roles.embedding.general(kinds[name])
+            if general is not None or asked:
+                embedded[name] = general or USUAL[kinds[name]]
+            elif not remark and not roles.embedding.off:
+                treatments[name] = (kinds[name], f"{why}; --embed {USUAL[kinds[name]]} makes features of it")
+    return Choice(kinds, treatments, found.numbers, found.remarks, embedded)
+
+
+def embed_what_there_is(train: Table, choice: Choice, roles: Roles) -> dict[str, Kind]:
+    """Choose texts and images to be embedded, where there is nothing else to go by; return them."""
+    if roles.embedding.off or train.beside:
+        return {}
+    aside = set(matching(train, roles.text, "--text"))
+    aside |= set(choice.remarks)  # amounts and codes, which are no texts
+    found = {name: kind for name, kind in choice.kinds.items() if kind in USUAL and name not in aside}
+    choice.embedded.update({name: USUAL[kind] for name, kind in found.items()})
+    return found
+
+
+def _named(train: Table, embedding: Embedding, looked_at: Collection[str]) -> dict[str, Any]:
+    """Return what embeds the columns that were named for it."""
+    found: dict[str, Any] = {}
+    for column, name in embedding.by:
+        if column is not None:
+            found |= dict.fromkeys(matching(train, [column], "--embed"), name)
+    odd = next((column for column in found if column not in looked_at), None)
+    if odd is not None:
+        raise ValueError(
+            f"column {odd!r} of {train.name} has another part already and cannot be embedded; leave it out of --embed."
+        )
+    return found
 
 
 _WHY: Final = {
@@ -141,8 +189,8 @@ def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles, rema
         )
     if asked and kind == "rows":
         return "number"
-    if asked and kind in ("text", "date", "empty", "other", "image"):
-        hint = f"; one-hot encode it with --categorical {name}" if kind == "text" else ""
+    if asked and (kind in ("date", "empty", "other") or (kind in USUAL and (roles.embedding.off or remark))):
+        hint = f"; one-hot encode it with --categorical {name}, or name what to --embed it by" if kind == "text" else ""
         hint = f" ({remark}){hint}" if remark else hint
         raise ValueError(f"column {name!r} of {train.name} cannot be a feature: it is {_SAID[kind]}{hint}.")
     return kind

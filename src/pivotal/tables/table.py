@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, SupportsIndex
 
@@ -44,6 +44,8 @@ class Table:
         How a text file is written.
     decimal : {".", ","}
         What stands before the decimals of numbers that are text.
+    beside : mapping of str to array of shape (n_rows, length)
+        Vectors of the rows that lie in files of their own, by the names of these. They are not written again.
     """
 
     cells: pa.Table
@@ -56,6 +58,7 @@ class Table:
     places: IndexArray | None = None
     dialect: Dialect | None = None
     decimal: str = "."
+    beside: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -114,6 +117,7 @@ class Table:
             lines=None if self.lines is None else self.lines.take(indices),
             numbers=self.row_numbers[chosen],
             places=None if self.places is None else self.places[chosen],
+            beside={name: vectors[chosen] for name, vectors in self.beside.items()},
         )
 
     def replaced(self, name: str, rows: IndexArray, contents: Sequence[Any]) -> Table:

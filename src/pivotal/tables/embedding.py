@@ -1,0 +1,139 @@
+"""Columns of text and of images as features: which are embedded, by what, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pivotal.core.pictures import in_words
+from pivotal.core.providers import provided
+from pivotal.tables.columns import Kind, as_text
+from pivotal.tables.table import Table
+
+__all__ = ["Chosen", "Embedding", "embed_column"]
+
+USUAL: Final = {"text": "tfidf", "image": "histograms"}
+"""What embeds where nothing else was said: built in, nothing to download."""
+
+_OFF: Final = "none"
+_FOR_COLUMN: Final = re.compile(r"(?P<column>[^:=]+)=(?P<name>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """What texts and images are embedded by.
+
+    Parameters
+    ----------
+    by : tuple of (str or None, embedder)
+        A column, or None for all that the embedder takes, and what embeds it: a name as in `pivotal.embed.as_embedder`,
+        an embedder or a model. Without any, texts and images are embedded where there is nothing else, or where they
+        are asked for as features.
+    options : mapping
+        Arguments of the embedders, such as batch_size, device, cache and progress.
+    """
+
+    by: tuple[tuple[str | None, Any], ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, told: Any, **options: Any) -> Embedding:
+        """Return what was asked for.
+
+        Parameters
+        ----------
+        told : str, embedder, sequence of str, mapping of str to embedder, or None
+            "tfidf", "review=tfidf,photo=histograms", {"review": model}, or "none" to embed nothing.
+        **options
+            Arguments of the embedders.
+        """
+        if told is None:
+            return cls((), options)
+        if isinstance(told, Mapping):
+            return cls(tuple(told.items()), options)
+        if isinstance(told, str):
+            told = [part for part in told.split(",") if part]
+        if not isinstance(told, Sequence):
+            return cls(((None, told),), options)
+        return cls(tuple(_pair(one) for one in told), options)
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing is embedded."""
+        return any(name == _OFF and column is None for column, name in self.by)
+
+    def general(self, kind: Kind) -> Any | None:
+        """Return what embeds all columns of a kind; None where nothing was said of them."""
+        for column, name in self.by:
+            if column is None and name != _OFF and kind in _kinds(name):
+                return name
+        return None
+
+
+def _pair(told: Any) -> tuple[str | None, Any]:
+    if isinstance(told, str):
+        found = _FOR_COLUMN.fullmatch(told)
+        return (found["column"].strip(), found["name"]) if found else (None, told)
+    return None, told
+
+
+def _kinds(embedder: Any) -> tuple[str, ...]:
+    """Return the kinds of columns that an embedder takes; a model of the user's takes what it says it takes."""
+    made = provided("embed").as_embedder(embedder)
+    modality = getattr(made, "modality", "any")
+    return ("text", "image") if modality == "any" else (modality,)
+
+
+class Chosen(NamedTuple):
+    """Vectors of a column in the training table and in the test table, and what was done."""
+
+    blocks: list[Any]
+    done: str
+
+
+def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, embedding: Embedding) -> Chosen:
+    """Return the vectors of a column of texts or images, learned from the first table.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The training table, and the test table if there is one.
+    name : str
+        The column.
+    kind : {"text", "image"}
+        What it holds; anything else is taken as text.
+    embedder : str, embedder or model
+        As in `pivotal.embed.as_embedder`.
+    embedding : Embedding
+        With the options of embedders.
+    """
+    model = provided("embed").as_embedder(embedder, missing="fill", **embedding.options)
+    wanted = "image" if kind == "image" else "text"
+    if model.modality not in (wanted, "any"):
+        fix = USUAL[wanted]
+        raise ValueError(
+            f"column {name!r} of {tables[0].name} holds {_PLURAL[wanted]}, and {embedder} embeds "
+            f"{_PLURAL[model.modality]}; choose another for it, for example --embed {name}={fix}."
+        )
+    blocks: list[Any] = []
+    missing: dict[str, int] = {}
+    for place, table in enumerate(tables):
+        items: Any = list(as_text(table, name, {""}))
+        if wanted == "image":
+            model.root = table.folder or Path()
+        try:
+            blocks.append(model.transform(items) if place else model.fit_transform(items))
+        except ValueError as error:
+            raise ValueError(f"column {name!r} of {table.name} cannot be embedded: {error}") from error
+        for reason, count in model.missing_.items():
+            missing[reason] = missing.get(reason, 0) + count
+    done = str(model.note)
+    if missing:
+        done += f"; {in_words(missing, 'embedded').rstrip('.')}; these are given the mean of the others"
+    return Chosen(blocks, done)
+
+
+_PLURAL: Final = {"text": "texts", "image": "images"}

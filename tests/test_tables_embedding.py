@@ -1,0 +1,292 @@
+"""Texts, images and vectors in files of their own as features, beside numbers and categories, none of them drowned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from PIL import Image
+from scipy import sparse
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import euclidean_distances
+
+import pivotal
+from pivotal import embed
+from pivotal.cli import main
+from pivotal.tables import Roles, Table, prepare
+from pivotal.tables.embedding import Embedding
+from pivotal.tables.vectors_beside import with_embeddings
+
+SPORT = ["the striker scored a late goal", "the keeper saved the penalty", "a goal in the second half", "the team won"]
+WEATHER = ["rain and wind in the north", "a sunny day with light wind", "heavy rain is expected", "snow in the hills"]
+
+
+def texts(n=40, seed=0):
+    """Return sentences of two kinds, no two alike, and which kind each is of."""
+    rng = np.random.default_rng(seed)
+    kinds = np.arange(n) % 2
+    return [
+        f"{rng.choice((SPORT, WEATHER)[kind])} {rng.choice(SPORT + WEATHER)[:6]} {n}" for n, kind in enumerate(kinds)
+    ], kinds
+
+
+def table_of(folder=None, **columns):
+    return Table(pa.table(columns), "t.csv", "csv", folder=folder)
+
+
+def done(prepared):
+    return {one.column: one.done for one in prepared.treatments}
+
+
+def write_images(folder, n=24):
+    """Write light and dark images into a folder, and return their names and which each is."""
+    rng = np.random.default_rng(0)
+    kinds, names = np.arange(n) % 2, []
+    for place, kind in enumerate(kinds):
+        pixels = rng.integers(0, 80, (12, 12, 3)) + 150 * kind
+        names.append(f"{place}.png")
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / names[-1])
+    return names, kinds
+
+
+def test_a_table_of_text_alone_is_embedded():
+    words, kinds = texts()
+    prepared = prepare(table_of(text=words, y=[str(kind) for kind in kinds]), None, Roles("y"))
+    assert sparse.issparse(prepared.X)
+    alone = embed.TfidfText().fit_transform(words)
+    assert np.array_equal(prepared.X.toarray(), alone.toarray())
+    assert done(prepared)["text"].startswith("TF-IDF of words and character n-grams, ")
+    assert prepared.text == words  # and it is still there to be read
+
+
+def test_text_is_the_only_feature_where_others_are_constant():
+    words, kinds = texts()
+    prepared = prepare(table_of(text=words, lang=["en"] * 40, y=[str(kind) for kind in kinds]), None, Roles("y"))
+    assert done(prepared)["lang"] == "left out: constant"
+    assert done(prepared)["text"].startswith("TF-IDF")
+
+
+def test_text_beside_numbers_is_offered_asked_for_or_turned_down():
+    words, kinds = texts()
+    table = table_of(text=words, x=np.arange(40.0) % 7, y=[str(kind) for kind in kinds])
+    for roles, used in (
+        (Roles("y"), False),
+        (Roles("y", embedding=Embedding.of("none")), False),
+        (Roles("y", embedding=Embedding.of("histograms")), False),
+        (Roles("y", embedding=Embedding.of("tfidf"), text=["text"]), False),
+        (Roles("y", embedding=Embedding.of("tfidf"), features=["x"]), False),
+        (Roles("y", embedding=Embedding.of("tfidf")), True),
+        (Roles("y", embedding=Embedding.of("text=tfidf:5")), True),
+        (Roles("y", features=["x", "text"]), True),
+    ):
+        prepared = prepare(table, None, roles)
+        assert (prepared.X.shape[1] > 1) == used, roles
+        assert ("weighed to count as much as all numbers" in done(prepared)["text"]) == used
+    assert done(prepare(table, None, Roles("y")))["text"].endswith("--embed tfidf makes features of it")
+
+
+def test_no_block_drowns_another():
+    """Numbers and text together know more than either; side by side as they stand, text is lost."""
+    rng = np.random.default_rng(0)
+    n = 300
+    kinds = rng.integers(0, 4, n)
+    words = [f"{rng.choice((SPORT, WEATHER)[kind // 2])} {rng.integers(1000)}" for kind in kinds]
+    numbers = rng.normal(size=(n, 6)) + 1.4 * (kinds % 2)[:, np.newaxis]
+    table = table_of(text=words, **{f"x{i}": numbers[:, i] for i in range(6)}, y=[str(kind) for kind in kinds])
+    both = prepare(table, None, Roles("y", embedding=Embedding.of("tfidf")))
+    scaled = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    plain = np.hstack([scaled, embed.TfidfText().fit_transform(words).toarray()])
+
+    def right(X):
+        squares = euclidean_distances(X, squared=True)
+        np.fill_diagonal(squares, np.inf)
+        nearest = np.argsort(squares, axis=1)[:, :9]
+        return np.mean([np.bincount(kinds[row]).argmax() == kind for row, kind in zip(nearest, kinds, strict=True)])
+
+    weighed = right(both.X)
+    assert weighed > 0.85
+    assert weighed > right(plain) + 0.1
+    assert weighed > right(scaled) + 0.2
+
+
+def test_what_is_learned_is_learned_from_training_rows():
+    words, kinds = texts()
+    y = [str(kind) for kind in kinds]
+    train = table_of(text=words[:30], x=np.arange(30.0) % 7, y=y[:30])
+    test = table_of(text=words[30:], x=np.arange(30.0, 40.0) % 7, y=y[30:])
+    roles = Roles("y", embedding=Embedding.of("tfidf"))
+    prepared = prepare(train, test, roles)
+    other = prepare(train, test.take(np.arange(3)), roles)
+    assert np.array_equal(prepared.X.toarray(), other.X.toarray())
+    assert np.array_equal(prepared.X_test[:3].toarray(), other.X_test.toarray())
+
+
+def test_images_are_found_beside_the_table_and_missing_ones_are_counted(tmp_path):
+    names, kinds = write_images(tmp_path)
+    (tmp_path / "broken.png").write_bytes(b"no image")
+    names = [*names, "broken.png", "nowhere.png", "../outside.png", None]
+    y = [*(str(kind) for kind in kinds), "0", "1", "0", "1"]
+    prepared = prepare(table_of(tmp_path, photo=names, y=y), None, Roles("y"))
+    assert prepared.X.shape[0] == 28
+    assert "principal components of histograms" in done(prepared)["photo"]
+    told = (
+        "4 images are not embedded: 1 without a path, 1 outside of the folder of images, 1 missing, 1 not readable as"
+    )
+    assert told in done(prepared)["photo"]
+    assert np.allclose(prepared.X[24:], prepared.X[:24].mean(axis=0), atol=1e-5)
+    assert prepared.images == names
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "parquet", "columns"])
+def test_vectors_in_a_file_of_their_own(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(20, 3)).astype(np.float32)
+    table = table_of(key=[f"k{n}" for n in range(20)], y=["a", "b"] * 10)
+    file = str(tmp_path / f"e.{'parquet' if kind == 'columns' else kind}")
+    if kind == "npy":
+        np.save(file, vectors)
+    elif kind == "npz":
+        np.savez(file, embeddings=vectors)
+    elif kind == "parquet":
+        pd.DataFrame({"vector": list(vectors)}).to_parquet(file)
+    else:
+        pd.DataFrame(vectors, columns=list("abc")).to_parquet(file)
+    prepared = prepare(with_embeddings(table, [file]), None, Roles("y", id="key"))
+    assert np.array_equal(prepared.X, vectors)
+    assert done(prepared)[file] == "3 numbers of each row, as they are"
+    half = prepare(with_embeddings(table, [file]).take(np.arange(5, 15)), None, Roles("y", id="key"))
+    assert np.array_equal(half.X, vectors[5:15])
+
+
+def test_vectors_are_matched_by_the_names_of_rows(tmp_path):
+    vectors = np.arange(20.0).reshape(10, 2)
+    shuffled = np.random.default_rng(0).permutation(10)
+    file = str(tmp_path / "e.parquet")
+    pd.DataFrame({"key": [f"k{n}" for n in shuffled], "vector": list(vectors[shuffled])}).to_parquet(file)
+    table = table_of(key=[f"k{n}" for n in range(10)], y=["a", "b"] * 5)
+    assert np.array_equal(with_embeddings(table, [file], "key").beside[file], vectors)
+    with pytest.raises(ValueError, match=r"1 are missing, the first is 'k10', by column 'key'"):
+        with_embeddings(table_of(key=[f"k{n}" for n in range(1, 11)], y=["a", "b"] * 5), [file], "key")
+    pd.DataFrame({"key": ["k1"] * 10, "vector": list(vectors)}).to_parquet(file)
+    with pytest.raises(ValueError, match="must name each row once; 'k1' is there twice"):
+        with_embeddings(table, [file], "key")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((3, 2)), "must have a row for each row of t.csv, in its order; it has 3, and the table 4"),
+        (np.zeros(4), r"must hold one array of shape \(n_rows, length\)"),
+        (np.full((4, 2), np.nan), r"must be finite numbers; .* row 0 \(0-based\)"),
+    ],
+)
+def test_vectors_that_do_not_fit_are_turned_down(tmp_path, array, message):
+    file = str(tmp_path / "e.npy")
+    np.save(file, array)
+    with pytest.raises(ValueError, match=message):
+        with_embeddings(table_of(y=["a", "b", "a", "b"]), [file])
+
+
+def test_an_embedder_that_does_not_take_a_column_says_so():
+    words, kinds = texts()
+    table = table_of(text=words, y=[str(kind) for kind in kinds])
+    with pytest.raises(
+        ValueError, match=r"'text' of t\.csv holds texts, and histograms embeds images; .*--embed text=tfidf"
+    ):
+        prepare(table, None, Roles("y", embedding=Embedding.of("text=histograms")))
+    with pytest.raises(ValueError, match=r"column 'y' of t\.csv has another part already"):
+        prepare(table, None, Roles("y", embedding=Embedding.of("y=tfidf")))
+    with pytest.raises(ValueError, match="has no column 'txt', which --embed names; did you mean 'text'"):
+        prepare(table, None, Roles("y", embedding=Embedding.of("txt=tfidf")))
+    with pytest.raises(ValueError, match="embed must be one of tfidf"):
+        prepare(table, None, Roles("y", embedding=Embedding.of("tf-idf")))
+
+
+def test_models_of_ones_own_embed_columns():
+    words, kinds = texts()
+    table = table_of(text=words, word=[text.split()[0] for text in words], y=[str(kind) for kind in kinds])
+
+    def lengths(batch):
+        return [[len(text), text.count("g")] for text in batch]
+
+    by = Embedding.of({"text": lengths, "word": "tfidf"})
+    prepared = prepare(table, None, Roles("y", embedding=by))
+    told = done(prepared)
+    assert told["text"].startswith("by lengths, a model of your own; one of 2 blocks of equal say")
+    assert told["word"].endswith("weighed to count as much as the first of its kind")
+
+
+def test_wrong_labels_of_reviews_are_found_from_the_command_line(tmp_path, capsys):
+    words, kinds = texts(120)
+    labels = np.where(kinds, "weather", "sport").astype(object)
+    wrong = np.random.default_rng(1).choice(120, 8, replace=False)
+    labels[wrong] = np.where(kinds[wrong], "sport", "weather")
+    pd.DataFrame({"text": words, "label": labels}).to_csv(tmp_path / "t.csv", index=False)
+    assert main(["clean", str(tmp_path / "t.csv"), "--label", "label", "--all", "-o", str(tmp_path / "s.csv")]) == 0
+    assert "TF-IDF of words and character n-grams" in capsys.readouterr().err
+    scores = pd.read_csv(tmp_path / "s.csv").set_index("id")["score"].sort_index()
+    assert roc_auc_score(np.isin(np.arange(120), wrong), -scores) > 0.95
+
+
+@pytest.mark.parametrize("command", ["value", "clean", "pay", "select", "remove"])
+def test_every_command_takes_embeddings(tmp_path, capsys, command):
+    words, kinds = texts()
+    owners = np.arange(40) % 3
+    pd.DataFrame({"text": words, "who": owners, "x": kinds, "label": kinds}).to_csv(tmp_path / "t.csv", index=False)
+    np.save(tmp_path / "e.npy", np.random.default_rng(0).normal(size=(40, 4)))
+    more = {
+        "value": ["--owner", "who"],
+        "pay": ["--owner", "who", "--budget", "10"],
+        "select": ["-n", "10"],
+        "remove": ["-n", "10"],
+        "clean": ["--ignore", "who"],
+    }[command]
+    given = [str(tmp_path / "t.csv"), "--label", "label", "--embed", "tfidf", "--embeddings", str(tmp_path / "e.npy")]
+    assert main([command, *given, *more, "-o", str(tmp_path / "o.csv")]) == 0
+    told = capsys.readouterr().err
+    assert "TF-IDF of words" in told
+    assert "4 numbers of each row, as they are; weighed to count" in told
+    rows = pd.read_csv(tmp_path / "o.csv")
+    assert not any("e.npy" in name for name in rows.columns)  # vectors are not written into the table
+
+
+def test_test_rows_need_embeddings_too(tmp_path, capsys):
+    pd.DataFrame({"y": [0, 1] * 10}).to_csv(tmp_path / "t.csv", index=False)
+    np.save(tmp_path / "e.npy", np.random.default_rng(0).normal(size=(20, 4)))
+    np.save(tmp_path / "f.npy", np.random.default_rng(0).normal(size=(20, 3)))
+    table, file, short = (str(tmp_path / name) for name in ("t.csv", "e.npy", "f.npy"))
+    command = ["value", table, "--label", "y", "--embeddings", file, "--test", table]
+    assert main(command) == 2
+    assert "test rows need embeddings as the table has them" in capsys.readouterr().err
+    assert main([*command, "--test-embeddings", short]) == 2
+    assert "embeddings must have one length; got 4 numbers" in capsys.readouterr().err
+    assert main([*command, "--test-embeddings", file]) == 0
+
+
+def test_models_are_cached_where_they_are_told_to_be(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "def lengths(texts):\n    return [[len(text), text.count('g')] for text in texts]\n", encoding="utf-8"
+    )
+    words, kinds = texts()
+    pd.DataFrame({"text": words, "label": kinds}).to_csv(tmp_path / "t.csv", index=False)
+    command = [
+        "clean",
+        str(tmp_path / "t.csv"),
+        "--label",
+        "label",
+        "--embed",
+        f"python:{tmp_path / 'mine.py'}:lengths",
+    ]
+    assert main([*command, "--embed-cache", str(tmp_path / "cache"), "--embed-batch", "7"]) == 0
+    assert "by lengths, a model of your own" in capsys.readouterr().err
+    assert embed.EmbeddingCache(tmp_path / "cache").size() > 0
+    assert main([*command, "--embed-cache", "none"]) == 0
+
+
+def test_the_library_finds_the_same_as_its_parts():
+    words, kinds = texts(60)
+    prepared = prepare(table_of(text=words, y=[str(kind) for kind in kinds]), None, Roles("y"))
+    found = pivotal.find_label_errors(prepared.X, prepared.y)
+    again = pivotal.find_label_errors(embed.TfidfText().fit_transform(words), [str(kind) for kind in kinds])
+    assert np.array_equal(found.scores, again.scores)
