@@ -21,7 +21,7 @@ NAMES = {
     "baselines", "bits_diagnostic", "conventions", "datasets", "embed", "find_label_errors", "interop",
     "methods", "neighbors", "paper", "plots", "report", "sweep", "value",
     "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors", "verify",
-    "write_report",
+    "write_report", "CheckUp", "check",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from pivotal.core.providers import provide
 if TYPE_CHECKING:
     from pivotal import analysis, baselines, embed, interop, neighbors, report
     from pivotal.analysis import retrieval
+    from pivotal.analysis.checkup import CheckUp, check
     from pivotal.analysis.label_errors import LabelErrors, find_label_errors
     from pivotal.baselines.retraining import value_by_retraining
     from pivotal.core.conventions import Convention, conventions
@@ -56,6 +57,7 @@ __all__ = [
     "BestOf",
     "BetaShapley",
     "BitsDiagnostic",
+    "CheckUp",
     "Convention",
     "Game",
     "Hard",
@@ -84,6 +86,7 @@ __all__ = [
     "analysis",
     "baselines",
     "bits_diagnostic",
+    "check",
     "conventions",
     "datasets",
     "embed",
@@ -110,6 +113,7 @@ _HOME = {
     "core.version": ["__version__"],
     "core.conventions": ["Convention", "conventions"],
     "baselines.retraining": ["value_by_retraining"],
+    "analysis.checkup": ["CheckUp", "check"],
     "analysis.label_errors": ["LabelErrors", "find_label_errors"],
     "valuation.estimator": ["KNNValuation"],
     "core.games": [
@@ -162,6 +166,7 @@ provide("embed", lambda: _load("embed"))
 provide("plots", lambda: _load("report.plots"))
 provide("report", lambda: _load("report"))
 provide("review", lambda: _load("review"))
+provide("check-up page", lambda: _load("report.check_page"))
 provide("retrieval page", lambda: _load("report.retrieval_page"))
 
 

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
+from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_components, number_groups
 from pivotal.analysis._ranked_inputs import Scores, as_scores, ids_of_points
 from pivotal.core.labels import as_labels
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
+from pivotal.core.validation import check_features, check_k, check_same_length
 from pivotal.results.values import Values
 
 __all__ = ["Redundancy", "redundancy"]
@@ -167,34 +166,13 @@ def redundancy(
     if threshold is None:
         threshold = (values.bound_given_neighbors or 0.0) if isinstance(values, Values) else 0.0
     threshold = _at_least_zero(threshold, "threshold")
-    group = _number(_link(_equal_rows(X), X, radius, metric, metric_params, n_jobs))
+    group = number_groups(_link(equal_rows(X), X, radius, metric, metric_params, n_jobs))
     idle = None
     if X_test is not None:
         idle = _idle(X, check_features(X_test, "X_test", like=X), k, weights, metric, metric_params, n_jobs)
     return Redundancy(
-        ids_of_points(values, len(scores)), scores, group, _in_conflict(group, labels), threshold, radius, idle
+        ids_of_points(values, len(scores)), scores, group, in_conflict(group, labels), threshold, radius, idle
     )
-
-
-def _equal_rows(X: Any) -> IndexArray:
-    """Return the first index at which each row occurs."""
-    if is_sparse(X):
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        rows = pd.Series(
-            [
-                X.indices[start:stop].tobytes() + X.data[start:stop].tobytes()
-                for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-            ]
-        )
-    else:
-        plain = np.ascontiguousarray(X + 0.0)  # -0.0 is 0.0
-        rows = pd.Series([row.tobytes() for row in plain])
-    codes, found = pd.factorize(rows)
-    first = np.full(len(found), len(rows))
-    np.minimum.at(first, codes, np.arange(len(rows)))
-    return first[codes]
 
 
 def _link(
@@ -221,41 +199,13 @@ def _link(
             near, distances = index.search(X[distinct[asked]], depth)
             within = distances <= radius
             rows, places = np.nonzero(within)
-            component = _merge(component, asked[rows], near[rows, places])
+            component = merge_components(component, asked[rows], near[rows, places])
             # A list that ends within the radius may have left some out.
             asked = asked[within[:, -1]] if depth < len(distinct) else asked[:0]
             depth *= 4
     joined = np.empty(len(first), np.int64)
     joined[distinct] = component
     return joined[first]
-
-
-def _merge(component: IndexArray, ones: IndexArray, others: IndexArray) -> IndexArray:
-    """Return components in which these pairs are one."""
-    n = len(component)
-    pairs = sparse.coo_array((np.ones(len(ones), np.int8), (component[ones], component[others])), shape=(n, n))
-    found: IndexArray = connected_components(pairs, directed=False)[1].astype(np.int64)
-    return found[component]
-
-
-def _number(component: IndexArray) -> IndexArray:
-    """Number the components of at least two points by their first point; -1 for the others."""
-    codes, _ = pd.factorize(component)
-    several = np.bincount(codes)[codes] > 1
-    numbers_ = np.full(len(component), -1)
-    numbers_[several] = pd.factorize(codes[several])[0]
-    return numbers_
-
-
-def _in_conflict(group: IndexArray, labels: AnyArray) -> npt.NDArray[np.bool_]:
-    """Tell which points belong to a group with different labels."""
-    codes = pd.factorize(pd.Series(labels))[0]
-    conflicts = np.zeros(len(group), np.bool_)
-    grouped = group >= 0
-    if grouped.any():
-        n_labels = pd.Series(codes[grouped]).groupby(group[grouped]).transform("nunique")
-        conflicts[grouped] = n_labels.to_numpy() > 1
-    return conflicts
 
 
 def _idle(

@@ -20,14 +20,16 @@ _EPILOG: Final = """\
 example:
   pivotal value train.csv --label species -o values.csv
 
-pivotal COMMAND --help has the options and more examples. Exit codes: 0 all went well, 1 `clean --check` found wrong
-labels, 2 something is wrong with the input (one sentence says what), 70 a bug in pivotal, 130 interrupted.
+pivotal COMMAND --help has the options and more examples. Exit codes: 0 all went well, 1 `clean --check` or
+`check --fail-on` found what they look for, 2 something is wrong with the input (one sentence says what), 70 a bug in
+pivotal, 130 interrupted.
 --verbose, or PIVOTAL_DEBUG=1 in the environment, shows where an error comes from.
 """
 _RUNS_ON: Final = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow")
 # Each is a module of this package, imported when it is asked for.
 _COMMANDS: Final = {
     "value": "value every row of a table",
+    "check": "look for everything that is wrong with a table",
     "clean": "find wrong labels in a table",
     "review": "decide about suspected labels on a page in the browser",
     "select": "keep the most valuable rows of a table",
@@ -54,8 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     status : int
-        0 when all went well, 1 when `clean --check` found wrong labels, 2 on bad input (one sentence on stderr says
-        what to change), 70 on a bug, 130 on Ctrl-C, 141 when the reader of a pipe went away.
+        0 when all went well, 1 when `clean --check` or `check --fail-on` found something, 2 on bad input (one sentence
+        on stderr says what to change), 70 on a bug, 130 on Ctrl-C, 141 when the reader of a pipe went away.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     options = argparse.Namespace()

@@ -1,0 +1,53 @@
+"""Rows that are far from all others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pivotal.analysis.checkup._finding import Finding, count_of, found_below
+from pivotal.analysis.checkup._nearest_rows import N_NEAR
+from pivotal.core.types import AnyArray, FloatArray
+
+__all__ = ["find_outliers"]
+
+_FENCE: Final = 3.0  # Tukey's: beyond three times the quartile range is far out
+_ROUNDING: Final = 1e-9  # spreads below this part of the distances are none
+
+
+def find_outliers(near: AnyArray, distances: FloatArray, ids: AnyArray, threshold: float | None) -> Finding:
+    """Find rows whose ten nearest are unusually far away.
+
+    The score is the median of the mean distance to the ten nearest over the row's own, at most 1: at 0.25 a row's
+    neighbours are four times as far away as usual. The fence is taken of logarithms, as distances are skewed.
+
+    Parameters
+    ----------
+    near, distances : arrays of shape (n_rows, depth)
+        Nearest rows of each row.
+    ids : array of shape (n_rows,)
+    threshold : float or None
+        Instead of the fence.
+    """
+    mean = distances[:, :N_NEAR].mean(axis=1)
+    usual = float(np.median(mean))
+    spread_out = mean[mean > 0.0]
+    if usual == 0.0 and len(spread_out):
+        usual = float(np.median(spread_out))  # more than half of the rows are equal to ten others
+    scores = np.ones(len(ids))
+    scores[mean > 0.0] = np.minimum(1.0, usual / spread_out) if usual else 1.0
+    if threshold is None:
+        threshold = 0.0
+        if len(spread_out):
+            low, high = np.quantile(np.log(spread_out), [0.25, 0.75])
+            fence = float(high + _FENCE * max(high - low, _ROUNDING))
+            threshold = float(min(1.0, usual * np.exp(-fence)))
+    n = int((scores < threshold).sum())
+    times = f"{1.0 / threshold:.3g}" if threshold else "infinitely"
+    sentence = (
+        f"{count_of(n, 'row')} of {len(ids)} {'is' if n == 1 else 'are'} far from all others: more than {times} times "
+        "the usual distance to the nearest ten."
+    )
+    details = {"nearest": ids[near[:, 0]], "distance": mean}
+    return found_below("outliers", scores, threshold, ids, sentence, details=details)
