@@ -29,8 +29,7 @@ from pivotal.core.validation import check_features, check_k, check_same_length, 
 from pivotal.core.version import __version__
 from pivotal.neighbors import as_bytes, as_index, blocks
 from pivotal.neighbors.metrics import Metric
-from pivotal.results.values import as_ids
-from pivotal.valuation.estimator import ids_of
+from pivotal.results.ids import as_ids, ids_of
 
 __all__ = ["check"]
 
