@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pivotal.analysis import retrieval
     from pivotal.analysis.checkup import CheckUp, check
     from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+    from pivotal.analysis.selection import Selection, select
     from pivotal.baselines.retraining import value_by_retraining
     from pivotal.core.conventions import Convention, conventions
     from pivotal.core.games import (
@@ -75,6 +76,7 @@ __all__ = [
     "Recall",
     "ReciprocalRank",
     "Regression",
+    "Selection",
     "Semivalue",
     "Shapley",
     "Soft",
@@ -98,6 +100,7 @@ __all__ = [
     "plots",
     "report",
     "retrieval",
+    "select",
     "sweep",
     "value",
     "value_by_retraining",
@@ -115,6 +118,7 @@ _HOME = {
     "baselines.retraining": ["value_by_retraining"],
     "analysis.checkup": ["CheckUp", "check"],
     "analysis.label_errors": ["LabelErrors", "find_label_errors"],
+    "analysis.selection": ["Selection", "select"],
     "valuation.estimator": ["KNNValuation"],
     "core.games": [
         "DCG",

@@ -18,6 +18,9 @@
     order            sorting them
     radix            sorting all points by scores, and measuring them where it matters
     join_curves      points that join one after the other
+    exchange         a coalition that points enter and leave, and exchanges that raise its utility
+    herding          points whose mean follows that of the data
+    leaf_lists       points that share leaves of a forest
     touched_lists    points that come, go and change their label
     sampling_draws   random numbers, coalitions and orders
     sampling_sums    samples of games that know a coalition by two sums

@@ -240,6 +240,38 @@ def plot_steps(steps: pd.DataFrame, ax: Axes | None = None, *, along: str = "k")
     return ax
 
 
+def plot_selection(curve: pd.DataFrame, ax: Axes | None = None, *, size: int | None = None) -> Axes:
+    """Draw expected accuracies over the number of selected rows, with bands of two standard errors.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        As `Selection.curve` makes it.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure when None, to be had as `ax.figure`.
+    size : int, optional
+        A size to mark.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    ax = _prepare(ax)
+    lines = (("accuracy", "selected", VALUE_COLOR), ("random", "random", MUTED))
+    for name, label, color in lines:
+        middle, error = curve[name], 2.0 * curve[f"{name}_error"]
+        ax.fill_between(curve["size"], middle - error, middle + error, color=color, alpha=0.15, linewidth=0.0)
+        ax.plot(curve["size"], middle, color=color, linewidth=1.8, marker="o", markersize=3, label=label)
+    ax.axhline(curve["everything"].iloc[0], color=INK, linewidth=1.0, linestyle="--", label="everything")
+    if size is not None:
+        ax.axvline(size, color=MUTED, linewidth=0.8, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_xlabel("selected rows")
+    ax.set_ylabel("expected accuracy")
+    ax.legend(frameon=False)
+    return ax
+
+
 def _prepare(ax: Axes | None) -> Axes:
     if ax is None:
         ax = new_figure(7.0, 4.0).subplots()

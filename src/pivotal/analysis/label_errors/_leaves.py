@@ -11,7 +11,7 @@ from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["ask_leaves"]
+__all__ = ["as_trees_have_it", "ask_leaves", "grow_forest", "votes_of_leaves"]
 
 _SMALLEST_LEAF: Final = 5
 _ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly better
@@ -41,21 +41,14 @@ def ask_leaves(
     progress : bool
         Whether to show a progress bar.
     """
-    from sklearn.ensemble import RandomForestClassifier
+    X = as_trees_have_it(X)
+    forest = grow_forest(X, codes, n_trees=n_trees, seed=seed, n_jobs=n_jobs)
+    return votes_of_leaves(forest, X, codes, n_classes, progress=progress)
 
-    n_rows = len(codes)
-    X = X.astype(np.float32) if is_sparse(X) else np.ascontiguousarray(X, dtype=np.float32)  # as trees have it
-    forest = RandomForestClassifier(
-        n_trees,
-        min_samples_leaf=_SMALLEST_LEAF,
-        max_samples=min(n_rows, _ROWS_PER_TREE),
-        random_state=seed,
-        n_jobs=n_jobs,
-    )
-    with warnings.catch_warnings():
-        # Many classes of few rows each are no mistake here.
-        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        forest.fit(X, codes)
+
+def votes_of_leaves(forest: Any, X: Any, codes: CodeArray, n_classes: int, *, progress: bool) -> FloatArray:
+    """Return what `ask_leaves` does, of a forest that was grown on the rows."""
+    n_rows, n_trees = len(codes), len(forest.estimators_)
     draws = forest.estimators_samples_
     n_outside = np.full(n_rows, len(draws))
     for drawn in draws:
@@ -75,3 +68,29 @@ def ask_leaves(
         votes[outside] += residents[leaf[outside]] * (shares / residents_in_all[leaf[outside]])[:, np.newaxis]
         votes[inside] += guests[leaf[inside]] * (copies[inside] / residents_in_all[leaf[inside]])[:, np.newaxis]
     return votes
+
+
+def as_trees_have_it(X: Any) -> Any:
+    """Return features in single precision, in which trees are grown."""
+    return X.astype(np.float32) if is_sparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+
+
+def grow_forest(X: Any, codes: CodeArray, *, n_trees: int, seed: int, n_jobs: int | None) -> Any:
+    """Return a fitted random forest whose leaves are neighbourhoods: no leaf is very small.
+
+    Arguments as in `ask_leaves`, with features as trees have them.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(
+        n_trees,
+        min_samples_leaf=_SMALLEST_LEAF,
+        max_samples=min(len(codes), _ROWS_PER_TREE),
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
+    with warnings.catch_warnings():
+        # Many classes of few rows each are no mistake here.
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        forest.fit(X, codes)
+    return forest

@@ -1,0 +1,17 @@
+"""Selection: the rows that a model learns from nearly as well as from all of them; and rows better left out.
+
+    X, y ──► _selection_data ──┬──► _surroundings   who is near whom, whose label the others confirm
+             _wishes ──────────┤    _likeness       how much chosen rows look like the data
+                               ├──► _exchange_search, _budget_search    the default method
+                               ├──► _rivals, _rival_libraries           other methods, by name
+                               └──► _expectation, _smallest             what to expect of a selection
+                                          └──► _selected    one frozen object
+
+`benchmarks/selection.py` is the study behind the defaults; its tables are in `docs/selection.md`.
+"""
+
+from pivotal.analysis.selection._expectation import Expectation
+from pivotal.analysis.selection._select import select
+from pivotal.analysis.selection._selected import Selection
+
+__all__ = ["Expectation", "Selection", "select"]

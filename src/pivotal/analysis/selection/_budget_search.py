@@ -1,0 +1,246 @@
+"""Selections of whole groups, or of rows that have prices: greedy by gain over price, then exchanges that fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.analysis.selection._exchange_search import Chosen, ExchangeSearch, enter_all, wished_shares
+from pivotal.analysis.selection._wishes import Wishes
+from pivotal.core.progress import tqdm
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.engine.editing.coalition import Coalition
+from pivotal.kernels.coalition_arrays import Likeness
+
+__all__ = ["search_budget"]
+
+_TRIED: Final = 8  # groups whose exact gain is computed, of those that look best
+_LOOKED_AT: Final = 4096  # units that are looked at for each place, where there are more
+_SLACK: Final = 1e-9  # what sums of prices may be off by
+
+
+@dataclass(eq=False)
+class _Purse:
+    """Units that are chosen whole, what they cost, and the coalition of their rows."""
+
+    unit_of: CodeArray
+    prices: FloatArray
+    limit: float
+    coalition: Coalition
+    like: Likeness
+    together: FloatArray
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        order = np.argsort(self.unit_of, kind="stable")
+        self._starts = np.searchsorted(self.unit_of, np.arange(len(self.prices) + 1), sorter=order)
+        self._order = order
+        self.inside = np.zeros(len(self.prices), np.bool_)
+
+    def rows(self, unit: int) -> IndexArray:
+        return self._order[self._starts[unit] : self._starts[unit + 1]]
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every unit is one row, so that gains need no trial."""
+        return len(self.prices) == len(self.unit_of)
+
+    def enter(self, unit: int) -> None:
+        enter_all(self.coalition, self.like, self.rows(unit))
+        self.inside[unit] = True
+        self.spent += float(self.prices[unit])
+
+    def leave(self, unit: int) -> None:
+        from pivotal.kernels.exchange import count_in
+
+        for row in self.rows(unit).tolist():
+            self.coalition.leave(row)
+            count_in(self.like, self.coalition.lists.codes, row, -1.0)
+        self.inside[unit] = False
+        self.spent -= float(self.prices[unit])
+
+    def affordable(self, units: IndexArray) -> IndexArray:
+        fits = self.prices[units] <= self.limit * (1 + _SLACK) - self.spent
+        return units[fits & ~self.inside[units]]
+
+    def best(self, units: IndexArray, *, per_price: bool) -> tuple[int, float]:
+        """Return which of some units outside adds most, or most for its price, and how much."""
+        units = self.affordable(units)
+        if units.size == 0:
+            return -1, -np.inf
+        gains = self._guess(units)
+        worth = gains / self.prices[units] if per_price else gains
+        if self.single:
+            top = int(np.argmax(worth))
+            return int(units[top]), float(worth[top])
+        few = np.argsort(-worth, kind="stable")[:_TRIED]
+        exact = np.array([self._try(int(unit)) for unit in units[few]])
+        worth = exact / self.prices[units[few]] if per_price else exact
+        top = int(np.argmax(worth))
+        return int(units[few][top]), float(worth[top])
+
+    def gain(self, unit: int) -> float:
+        """Return what a unit outside adds."""
+        return float(self._guess(np.array([unit]))[0]) if self.single else self._try(unit)
+
+    def _guess(self, units: IndexArray) -> FloatArray:
+        """Return what units add if their rows had nothing to do with each other: exact for single rows."""
+        chosen = units if self.single else np.concatenate([self.rows(int(unit)) for unit in units])
+        rows = self._order[self._starts[units]] if self.single else chosen
+        scores = self.coalition.now.gains[rows] + self._alike(rows)
+        if self.single:
+            alone: FloatArray = scores - self._own(units)
+            return alone
+        ends = np.cumsum(self._starts[units + 1] - self._starts[units])
+        sums: FloatArray = np.add.reduceat(scores, np.concatenate([[0], ends[:-1]]))
+        sums -= self._own(units)
+        return sums
+
+    def _alike(self, rows: IndexArray) -> FloatArray:
+        like = self.like
+        if like.kernel.shape[0]:
+            apart = like.pull[rows] - like.sums[rows] / like.size
+        else:
+            codes = self.coalition.lists.codes[rows]
+            apart = np.einsum("ij,ij->i", like.features[rows], like.rest[codes])
+        alike: FloatArray = like.scale * 2.0 / like.size * apart
+        return alike
+
+    def _own(self, units: IndexArray) -> FloatArray:
+        return self.like.scale * self.together[units] / self.like.size**2
+
+    def _try(self, unit: int) -> float:
+        """Return what a group adds, by letting it enter and leave."""
+        rows = self.rows(unit)
+        total = float(self._alike(rows).sum() - self._own(np.array([unit]))[0])
+        for row in rows.tolist():
+            total += float(self.coalition.now.gains[row])
+            self.coalition.enter(row)
+        self.coalition.leave(*rows[::-1].tolist())
+        return total
+
+
+def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
+    """Choose groups, or rows with prices, within a number of rows or a budget.
+
+    Parameters
+    ----------
+    search : ExchangeSearch
+        Rows, queries, and how selections are judged.
+    wishes : Wishes
+        With groups, prices or both.
+    """
+    if wishes.quotas is not None:
+        raise ValueError(
+            "quotas go with single rows and a size; got them with groups or prices. Leave out one of them."
+        )
+    rng = np.random.default_rng(search.seed)
+    around, data = search.around, search.around.data
+    purse = _purse(search, wishes)
+    allowed = ~wishes.exclude
+    if purse.single:  # rows that their neighbours reject are not bought; of a group, they come with the others
+        allowed = around.pool(allowed, min(wishes.n, int(allowed.sum()))) | wishes.include
+    units = np.unique(purse.unit_of[allowed & ~wishes.include]).astype(np.int64)
+    for unit in np.unique(purse.unit_of[wishes.include]).tolist():
+        purse.enter(unit)
+    facts: dict[str, Any] = {"exchanges": 0, "passes": 0, "converged": False, "interrupted": False}
+    try:
+        _fill(purse, units, rng)
+        if not purse.inside.any():
+            raise ValueError(
+                f"nothing fits into {purse.limit:g}; the smallest that may be chosen takes "
+                f"{purse.prices[units].min():g}. Raise it."
+            )
+        _exchange(purse, units, search.passes, rng, facts, progress=around.progress)
+    except KeyboardInterrupt:
+        if not purse.inside.any():
+            raise
+        facts["interrupted"] = True
+    rows, coalition = purse.coalition.members, purse.coalition
+    return Chosen(
+        rows,
+        {
+            "utility": coalition.utility / float(coalition.lists.weights.sum()),
+            "spent": purse.spent,
+            "n_groups": int(purse.inside.sum()) if wishes.groups is not None else None,
+            "n_confirmed": int(around.confirmed.sum()),
+            "kernel": "all pairs" if search.means.of_pairs else "random features",
+            "n_rows": data.n_rows,
+            **facts,
+        },
+    )
+
+
+def _purse(search: ExchangeSearch, wishes: Wishes) -> _Purse:
+    data, around = search.around.data, search.around
+    unit_of = np.arange(data.n_rows, dtype=np.int32) if wishes.groups is None else wishes.groups
+    n_units = int(unit_of.max()) + 1
+    costs = np.ones(data.n_rows) if wishes.prices is None else wishes.prices
+    limit = float(wishes.n) if wishes.budget is None else wishes.budget
+    coalition = around.coalition(wishes.n)
+    shares = wished_shares(wishes, data.class_counts()) / data.n_rows
+    pool = around.pool(~wishes.exclude, 1) | wishes.include
+    like = search.means.begin(pool, shares, wishes.n, search.likeness * float(coalition.lists.weights.sum()))
+    together = np.ones(n_units) if n_units == data.n_rows else _together(search, unit_of, n_units)
+    return _Purse(unit_of, np.bincount(unit_of, costs).astype(np.float64), limit, coalition, like, together)
+
+
+def _together(search: ExchangeSearch, unit_of: CodeArray, n_units: int) -> FloatArray:
+    """Return the sum of the kernel over all pairs of rows of each unit."""
+    codes = search.around.data.codes
+    total = np.zeros(n_units)
+    for unit in range(n_units):
+        rows = np.flatnonzero(unit_of == unit)
+        if search.means.of_pairs:
+            total[unit] = search.means.pairs[np.ix_(rows, rows)].sum()
+        else:
+            for code in np.unique(codes[rows]):
+                features = search.means.features[rows[codes[rows] == code]]
+                total[unit] += float(np.square(features.sum(axis=0, dtype=np.float64)).sum())
+    return total
+
+
+def _fill(purse: _Purse, units: IndexArray, rng: np.random.Generator) -> None:
+    """Add units while they fit and help, those first that add most for their price."""
+    while True:
+        best, gain = purse.best(_some(units, rng), per_price=True)
+        if best < 0 or (gain <= 0.0 and purse.inside.any()):
+            return
+        purse.enter(best)
+
+
+def _exchange(
+    purse: _Purse, units: IndexArray, passes: int, rng: np.random.Generator, facts: dict[str, Any], *, progress: bool
+) -> None:
+    """Exchange units for others that fit, until nothing changes."""
+    free = np.zeros(len(purse.prices), np.bool_)
+    free[units] = True
+    for _ in range(passes):
+        before = facts["exchanges"]
+        members = rng.permutation(np.flatnonzero(purse.inside & free))
+        for unit in tqdm(members.tolist(), unit="unit", disable=not progress, desc="exchanging"):
+            purse.leave(unit)
+            back = unit
+            try:
+                own = purse.gain(unit)
+                best, gain = purse.best(_some(units, rng), per_price=False)
+                if gain > own + 1e-9 and best != unit:
+                    back = best
+            finally:
+                purse.enter(back)  # also if interrupted
+            facts["exchanges"] += int(back != unit)
+        _fill(purse, units, rng)
+        facts["passes"] += 1
+        if facts["exchanges"] == before:
+            facts["converged"] = True
+            return
+
+
+def _some(units: IndexArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    if len(units) <= _LOOKED_AT:
+        return units
+    return rng.choice(units, _LOOKED_AT, replace=False)

@@ -1,0 +1,189 @@
+"""From features and labels to a selection."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.analysis.selection._choosers import ExchangeMethod, as_method
+from pivotal.analysis.selection._expectation import Estimation, Expectation
+from pivotal.analysis.selection._selected import Selection
+from pivotal.analysis.selection._selection_data import SelectionData
+from pivotal.analysis.selection._smallest import smallest_keeping
+from pivotal.analysis.selection._wishes import Wishes, as_mask
+from pivotal.core.query_weights import QueryWeights
+from pivotal.core.random import as_generator
+from pivotal.core.validation import check_count, check_k, check_share
+from pivotal.core.version import __version__
+from pivotal.neighbors.metrics import Metric
+from pivotal.results.values import Values, as_ids
+from pivotal.valuation.estimator import ids_of
+
+__all__ = ["select"]
+
+
+def select(
+    X: Any,
+    y: Any,
+    size: float | str | None = None,
+    *,
+    method: str | Values = "exchange",
+    X_test: Any = None,
+    y_test: Any = None,
+    keep: float | None = None,
+    query_weights: npt.ArrayLike | None = None,
+    class_weight: str | Mapping[Any, float] | None = None,
+    quotas: str | Mapping[Any, float] | None = None,
+    include: npt.ArrayLike | None = None,
+    exclude: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
+    prices: npt.ArrayLike | None = None,
+    budget: float | None = None,
+    k: int = 5,
+    n_trees: int = 100,
+    likeness: float = 1.0,
+    passes: int = 2,
+    metric: Metric = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    neighbors: Any = "auto",
+    ids: npt.ArrayLike | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = -1,
+    max_memory: int | str | None = None,
+    progress: bool = False,
+) -> Selection:
+    """Select rows that a model learns from nearly as well as from all of them.
+
+    The default method maximises, over sets S of the wished size, the leave-one-out soft utility of S minus a distance
+    of S from the data. The utility is that of the nearest members of S, averaged over 1 to k of them; nearest by
+    distance and, with equal say, by the leaves of a random forest. The distance is that of two kernel means, class by
+    class. Rows are chosen among those whose label the votes of their neighbours confirm, start where S looks like the
+    data (kernel herding), and are exchanged, one for one, while that helps. What a row adds to S is its exact value in
+    the coalition S, updated as rows enter and leave.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+        Features, scaled as for a nearest-neighbour model: standardised, as a rule.
+    y : array-like of shape (n_rows,)
+        Labels of any type.
+    size : int, float or str, optional
+        How many rows: an integer, a share such as 0.1, or a percentage such as "10%".
+    method : str or Values, default="exchange"
+        ``"exchange"``; or, to compare with, ``"random"``, ``"stratified"``, ``"value"`` (the highest soft Banzhaf
+        values), ``"shapley"``, ``"nash"``, ``"nash-scaled"``, ``"cdvm"``, ``"ccs"``, ``"k-center"``, ``"herding"``,
+        ``"facility-location"``, ``"edited"``, ``"condensed"``; or `Values`, of which the highest are taken.
+    X_test, y_test : array-like, optional
+        Queries with their labels, such as a validation set; by default the rows are their own queries, each without
+        itself.
+    keep : float, optional
+        Instead of a size: select the smallest that keeps this share of the accuracy that all rows have, such as 0.99,
+        as cross-validation estimates it.
+    query_weights : array-like of shape (n_queries,), optional
+        How much each query counts.
+    class_weight : "balanced" or mapping, optional
+        How much the queries of each class count.
+    quotas : "data", "balanced" or mapping, optional
+        Shares of the classes in the selection, held exactly as far as there are rows. By default those of the data, as
+        far as there are rows that are confirmed.
+    include, exclude : array-like, optional
+        Positions of rows, or a mask: those that must be in and count towards the size, and those that must not.
+    groups : array-like of shape (n_rows,), optional
+        Owner of each row, say: groups are chosen whole, at most `size` rows in all.
+    prices, budget : array-like of shape (n_rows,), and float, optional
+        What each row costs, and what all may cost, instead of a size.
+    k : int, default=5
+        Largest number of neighbours that vote.
+    n_trees : int, default=100
+        Trees of the forest; 0 asks the nearest neighbours alone.
+    likeness : float, default=1.0
+        What looking like the data counts, beside the utility.
+    passes : int, default=2
+        How often each row is tried for an exchange, at most.
+    metric, metric_params, neighbors, max_memory
+        As in `KNNValuation`.
+    ids : array-like of shape (n_rows,), optional
+        Names of the rows; a pandas index by default.
+    random_state : int, Generator or None, default=0
+        Seed of everything that is drawn.
+    n_jobs : int, default=-1
+        Threads; -1 is one per processor. Results do not depend on it.
+    progress : bool, default=False
+        Whether to show progress bars. An interruption (Ctrl-C) while rows are exchanged returns what is reached.
+
+    Returns
+    -------
+    Selection
+        Rows, what was optimised, and what to expect of them.
+
+    Examples
+    --------
+    >>> import pivotal
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
+    >>> y = ["cat", "cat", "dog", "cat", "dog", "dog", "dog", "dog"]
+    >>> chosen = pivotal.select(X, y, 4, k=1, n_trees=0)
+    >>> len(chosen), 2 in chosen.indices
+    (4, False)
+    """
+    if not (isinstance(likeness, numbers.Real) and 0.0 <= float(likeness) < math.inf):
+        raise ValueError(f"likeness must be a finite number of at least 0; got {likeness!r}.")
+    if keep is not None:
+        if size is not None or budget is not None:
+            raise ValueError("keep says how many rows to select, as size and budget do; got two of them. Pass one.")
+        keep = check_share(keep, "keep")
+    data = SelectionData.of(
+        X,
+        y,
+        test=(X_test, y_test),
+        weights=QueryWeights(query_weights, class_weight),
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
+    )
+    limits = {"include": include, "exclude": exclude, "quotas": quotas, "groups": groups}
+    if keep is not None:  # at most all that may be selected
+        size = data.n_rows - int(as_mask(exclude, "exclude", data.n_rows).sum())
+    wishes = Wishes.of(data, size, prices=prices, budget=budget, **limits)
+    seed = int(as_generator(random_state).integers(2**31))
+    settings = {
+        "k": check_k(k),
+        "n_trees": check_count(n_trees, "n_trees", 0),
+        "likeness": float(likeness),
+        "passes": check_count(passes, "passes", 0),
+        "seed": seed,
+    }
+    chooser = as_method(method, ExchangeMethod(**settings, progress=progress))
+    names = as_ids(ids_of(X, ids), data.n_rows)
+    estimation = Estimation(chooser, data, wishes, seed=seed, progress=progress)
+    found: tuple[Expectation, ...] = ()
+    if keep is not None:
+        expected = smallest_keeping(estimation, keep)
+        wishes, found = wishes.sized(expected.size), (expected,)
+        estimation = replace(estimation, wishes=wishes)
+    chosen = chooser.on(data)(wishes)
+    rows = np.sort(chosen.rows)
+    asked = {
+        **settings,
+        "size": wishes.n,
+        "keep": keep,
+        "quotas": quotas if quotas is None or isinstance(quotas, str) else "given",
+        "n_classes": data.n_classes,
+        "n_queries": len(data.targets),
+        "queries": "rows" if data.each_other else "test data",
+        "weighted": query_weights is not None or class_weight is not None,
+        "groups": groups is not None,
+        "budget": wishes.budget,
+        "n_included": int(wishes.include.sum()),
+        "n_excluded": int(wishes.exclude.sum()),
+        "metric": metric if isinstance(metric, str) else "of your own",
+        "version": __version__,
+    }
+    return Selection(rows, names[rows], data.n_rows, chooser.name, chosen.facts, asked, found, estimation)

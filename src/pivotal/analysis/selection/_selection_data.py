@@ -1,0 +1,163 @@
+"""What a selection is made from: rows with their classes, and the queries that they should serve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pivotal.core.labels import ClassCodes, as_labels, check_same_kind
+from pivotal.core.query_weights import QueryWeights
+from pivotal.core.threads import count_threads
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.validation import check_features, check_same_length
+from pivotal.neighbors import Index, as_bytes, as_index
+from pivotal.neighbors.metrics import Metric
+
+__all__ = ["SelectionData"]
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionData:
+    """Checked rows and queries.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+        Features; with a precomputed metric, distances.
+    codes : int32 array of shape (n_rows,)
+        Class of each row.
+    labels : array of shape (n_classes,)
+        Labels of the classes.
+    queries : array or CSR matrix, or None
+        Queries; None means the rows themselves, each without itself.
+    targets : int32 array of shape (n_queries,)
+        Class of each query.
+    weights : float64 array of shape (n_queries,)
+        How much each query counts, 1 on average.
+    metric, metric_params, neighbors, n_jobs, max_memory
+        As in `pivotal.select`.
+    """
+
+    X: Any
+    codes: CodeArray
+    labels: AnyArray
+    queries: Any
+    targets: CodeArray
+    weights: FloatArray
+    metric: Metric
+    metric_params: Mapping[str, Any] | None
+    neighbors: Any
+    n_jobs: int | None
+    max_memory: int | None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        test: tuple[Any, Any],
+        weights: QueryWeights,
+        metric: Metric = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        neighbors: Any = "auto",
+        n_jobs: int | None = -1,
+        max_memory: int | str | None = None,
+    ) -> SelectionData:
+        """Check what the user passed."""
+        count_threads(n_jobs)
+        X_test, y_test = test
+        if (X_test is None) != (y_test is None):
+            given, missing = ("y_test", "X_test") if X_test is None else ("X_test", "y_test")
+            raise ValueError(f"queries need features and labels; got {given} without {missing}. Pass both or neither.")
+        features, labels = check_features(X, "X"), as_labels(y, "y")
+        check_same_length(features, labels, "X", "y")
+        if len(labels) < 2:
+            raise ValueError("a selection needs at least two rows to choose from; got 1. Add rows.")
+        if metric == "precomputed" and features.shape[0] != features.shape[1]:
+            raise ValueError(
+                f"precomputed X must have a distance for every pair of rows; got shape {features.shape}. "
+                "Pass a square matrix."
+            )
+        known = ClassCodes.of(labels)
+        codes = known.encode(labels, "y")
+        queries, targets = None, codes
+        if X_test is not None:
+            like = None if metric == "precomputed" else features
+            queries, truth = check_features(X_test, "X_test", like=like), as_labels(y_test, "y_test")
+            check_same_length(queries, truth, "X_test", "y_test")
+            check_same_kind(labels, truth)
+            # A class that no row has stays a class of its own: no choice of rows helps to predict it.
+            places = known.classes.get_indexer(pd.Index(truth))
+            targets = np.where(places < 0, len(known.classes), places).astype(np.int32)
+        found = weights.of(np.minimum(targets, len(known.classes) - 1), known)
+        counted = np.ones(len(targets)) if found is None else found
+        return cls(
+            features,
+            codes,
+            np.asarray(known.classes),
+            queries,
+            targets,
+            counted * (len(counted) / counted.sum()),
+            metric,
+            metric_params,
+            neighbors,
+            n_jobs,
+            None if max_memory is None else as_bytes(max_memory),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows to choose from."""
+        return len(self.codes)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that rows have."""
+        return len(self.labels)
+
+    @property
+    def each_other(self) -> bool:
+        """Whether the rows are the queries."""
+        return self.queries is None
+
+    @property
+    def has_features(self) -> bool:
+        """Whether X holds features rather than distances."""
+        return self.metric != "precomputed"
+
+    def class_counts(self, rows: AnyArray | None = None) -> IndexArray:
+        """Return how many rows each class has, of all or of some."""
+        codes = self.codes if rows is None else self.codes[rows]
+        return np.bincount(codes, minlength=self.n_classes)
+
+    def index(self) -> Index:
+        """Return an index of the rows."""
+        return as_index(
+            self.neighbors,
+            self.X,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+            max_memory=self.max_memory,
+        )
+
+    def part(self, rows: IndexArray) -> SelectionData:
+        """Return some of the rows; if they are the queries, these as well."""
+        X = self.X[rows] if self.has_features else self.X[rows][:, rows]
+        # An index that was passed knows all rows, so the others are found as if nothing had been said.
+        neighbors = self.neighbors if isinstance(self.neighbors, str) else "auto"
+        fewer = replace(self, X=X, codes=self.codes[rows], neighbors=neighbors)
+        if self.each_other:
+            return replace(fewer, targets=self.targets[rows], weights=self.weights[rows])
+        return fewer if self.has_features else replace(fewer, queries=self.queries[:, rows])
+
+    def part_queries(self, queries: IndexArray) -> SelectionData:
+        """Return the rows with some of the queries, where these are rows of their own."""
+        return replace(
+            self, queries=self.queries[queries], targets=self.targets[queries], weights=self.weights[queries]
+        )

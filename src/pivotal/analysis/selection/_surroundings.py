@@ -1,0 +1,186 @@
+"""Who is near whom: by distance, and by the leaves of a forest; and whose label the others confirm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pivotal.analysis.label_errors._leaves import as_trees_have_it, grow_forest, votes_of_leaves
+from pivotal.analysis.label_errors._nearest import ask_nearest
+from pivotal.analysis.selection._selection_data import SelectionData
+from pivotal.core.progress import tqdm
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.engine.editing.coalition import Coalition
+from pivotal.neighbors import Index, blocks
+
+__all__ = ["Surroundings"]
+
+_VOTERS: Final = 20  # nearest rows that vote on a label
+_PLURALITY: Final = 5  # nearest rows whose plurality confirms a label as well
+_ENTRIES: Final = 2 * 10**7  # of lists of neighbours that are kept
+_FEWEST_QUERIES: Final = 2000
+_SPARE: Final = 4  # lists are so many times longer than needed if members were spread evenly
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What a selection is judged by; it does not depend on how many rows are chosen.
+
+    Parameters
+    ----------
+    data : SelectionData
+        Rows and queries.
+    k : int
+        Largest number of neighbours that vote.
+    n_trees : int
+        Trees of the forest; 0 asks the nearest neighbours alone.
+    seed : int
+        Of the forest and of sampled queries.
+    progress : bool
+        Whether to show progress bars.
+    """
+
+    data: SelectionData
+    k: int
+    n_trees: int
+    seed: int
+    progress: bool
+
+    @cached_property
+    def index(self) -> Index:
+        """Index of the rows."""
+        return self.data.index()
+
+    @cached_property
+    def forest(self) -> Any:
+        """A forest grown on the rows, or None."""
+        if not self.n_trees or not self.data.has_features or self.data.n_classes < 2:
+            return None
+        return grow_forest(
+            as_trees_have_it(self.data.X),
+            self.data.codes,
+            n_trees=self.n_trees,
+            seed=self.seed,
+            n_jobs=self.data.n_jobs,
+        )
+
+    @cached_property
+    def _opinions(self) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+        data = self.data
+        rows = np.arange(data.n_rows)
+        near = ask_nearest(
+            self.index, data.codes, data.n_classes, _VOTERS, max_memory=data.max_memory, progress=self.progress
+        )
+        votes = near.votes
+        if self.forest is not None:
+            X = as_trees_have_it(data.X)
+            votes = votes + votes_of_leaves(self.forest, X, data.codes, data.n_classes, progress=self.progress)
+        few = np.zeros((data.n_rows, data.n_classes), np.int32)
+        labels = data.codes[near.indices[:, :_PLURALITY]]
+        np.add.at(few, (rows[:, np.newaxis], labels), 1)
+        # Either jury will do: votes of many neighbours know label errors better, the nearest five know rare classes.
+        confirmed = (votes[rows, data.codes] >= votes.max(axis=1)) | (few[rows, data.codes] >= few.max(axis=1))
+        return confirmed, votes[rows, data.codes] / votes.sum(axis=1)
+
+    @property
+    def confirmed(self) -> npt.NDArray[np.bool_]:
+        """Rows whose label most votes of their neighbours agree with; shape (n_rows,)."""
+        return self._opinions[0]
+
+    @property
+    def agreement(self) -> FloatArray:
+        """Share of the votes of its neighbours that agree with a row's label; shape (n_rows,)."""
+        return self._opinions[1]
+
+    def pool(self, allowed: npt.NDArray[np.bool_], n: int) -> npt.NDArray[np.bool_]:
+        """Return the rows to choose from: those that are confirmed, and if these are too few, the next best.
+
+        Parameters
+        ----------
+        allowed : bool array of shape (n_rows,)
+            Rows that may be chosen, at least n.
+        n : int
+            How many rows are needed.
+        """
+        pool = self.confirmed & allowed
+        lacking = n - int(pool.sum())
+        if lacking > 0:
+            others = np.flatnonzero(allowed & ~pool)
+            pool[others[np.argsort(-self.agreement[others], kind="stable")[:lacking]]] = True
+        return pool
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are on every list."""
+        return self.data.n_rows * len(self.data.targets) <= _ENTRIES
+
+    def coalition(self, n: int) -> Coalition:
+        """Return a coalition without members, whose lists are long enough for n of them."""
+        data = self.data
+        n_others = data.n_rows - data.each_other
+        length = n_others if self.whole else min(n_others, _SPARE * self.k * -(-data.n_rows // n) + 50)
+        asked = np.arange(len(data.targets))
+        most = max(_FEWEST_QUERIES, _ENTRIES // length)
+        if len(asked) > most:
+            asked = np.sort(np.random.default_rng(self.seed).choice(asked, most, replace=False))
+        near = self._nearest(asked, length)
+        shares = np.append(data.class_counts() / data.n_rows, 0.0)
+        targets, weights, absent = data.targets[asked], data.weights[asked], shares[data.targets[asked]]
+        if self.forest is None:
+            return Coalition(near, data.codes, targets, k=self.k, absent=absent, weights=weights)
+        lists = np.concatenate([near, self._by_leaves(asked, near)])
+        both = [np.tile(part, 2) for part in (targets, absent, weights / 2.0)]
+        return Coalition(lists, data.codes, both[0], k=self.k, absent=both[1], weights=both[2])
+
+    def _nearest(self, asked: IndexArray, length: int) -> CodeArray:
+        """Return the nearest rows of some queries."""
+        data, lists = self.data, np.empty((len(asked), length), np.int32)
+        block = self.index.block_size(length, data.max_memory)
+        with tqdm(total=len(asked), unit="query", disable=not self.progress, desc="searching") as bar:
+            for part in blocks(len(asked), block):
+                if data.each_other:
+                    lists[part] = self.index.search_rows(asked[part], length)[0]
+                else:
+                    lists[part] = self.index.search(data.queries[asked[part]], length)[0]
+                bar.update(part.stop - part.start)
+        return lists
+
+    def _by_leaves(self, asked: IndexArray, near: CodeArray) -> CodeArray:
+        """Return the rows that share most leaves with some queries, in trees that were grown without these."""
+        from pivotal.kernels.leaf_lists import order_by_leaves
+
+        data, n_rows = self.data, self.data.n_rows
+        leaves = _numbered(self.forest, self.forest.apply(as_trees_have_it(data.X)))
+        flat = leaves.ravel(order="F")
+        order = np.argsort(flat, kind="stable")
+        starts = np.searchsorted(flat, np.arange(_n_leaves(self.forest) + 1), sorter=order)
+        residents = (order % n_rows).astype(np.int32)
+        if data.each_other:
+            own, asking, outside = asked.astype(np.int32), leaves[asked], np.ones((n_rows, self.n_trees), np.bool_)
+            for tree, drawn in enumerate(self.forest.estimators_samples_):
+                outside[drawn, tree] = False
+            outside = outside[asked]
+        else:
+            own = np.full(len(asked), -1, np.int32)
+            asking = _numbered(self.forest, self.forest.apply(as_trees_have_it(data.queries[asked])))
+            outside = np.ones(asking.shape, np.bool_)
+        lists, scratch = np.empty_like(near), np.zeros((3, n_rows), np.int32)
+        for part in blocks(len(asked), 1024):  # between blocks, an interruption is heard
+            order_by_leaves(asking[part], outside[part], starts, residents, near[part], own[part], scratch, lists[part])
+        return lists
+
+
+def _n_leaves(forest: Any) -> int:
+    """Return how many nodes all trees have."""
+    return int(sum(tree.tree_.node_count for tree in forest.estimators_))
+
+
+def _numbered(forest: Any, leaves: Any) -> CodeArray:
+    """Return leaves with numbers of their own, whatever the tree; shape (n, n_trees)."""
+    counts = [tree.tree_.node_count for tree in forest.estimators_]
+    first = np.cumsum([0, *counts[:-1]])
+    return np.ascontiguousarray(leaves + first, dtype=np.int32)
