@@ -22,8 +22,8 @@ from pivotal.core.random import as_generator
 from pivotal.core.validation import check_count, check_k, check_share
 from pivotal.core.version import __version__
 from pivotal.neighbors.metrics import Metric
-from pivotal.results.values import Values, as_ids
-from pivotal.valuation.estimator import ids_of
+from pivotal.results.ids import as_ids, ids_of
+from pivotal.results.values import Values
 
 __all__ = ["select"]
 
