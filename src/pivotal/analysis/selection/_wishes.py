@@ -139,7 +139,6 @@ def as_number(size: object, n_rows: int) -> int:
 
     Examples
     --------
-    >>> from pivotal.analysis.selection._wishes import as_number
     >>> as_number(3, 50), as_number(0.1, 50), as_number("10%", 50)
     (3, 5, 5)
     """

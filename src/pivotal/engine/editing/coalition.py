@@ -22,7 +22,6 @@ def shares_of_places(k: int) -> FloatArray:
 
     Examples
     --------
-    >>> from pivotal.engine.editing.coalition import shares_of_places
     >>> shares_of_places(2)
     array([0.75, 0.25])
     """
