@@ -72,8 +72,9 @@ class Surroundings:
     def _opinions(self) -> tuple[npt.NDArray[np.bool_], FloatArray]:
         data = self.data
         rows = np.arange(data.n_rows)
+        voters = min(_VOTERS, max(_PLURALITY, data.n_rows // _VOTERS))  # of few rows, the twentieth nearest is far
         near = ask_nearest(
-            self.index, data.codes, data.n_classes, _VOTERS, max_memory=data.max_memory, progress=self.progress
+            self.index, data.codes, data.n_classes, voters, max_memory=data.max_memory, progress=self.progress
         )
         votes = near.votes
         if self.forest is not None:
