@@ -125,10 +125,11 @@ def select(
     Examples
     --------
     >>> import pivotal
-    >>> X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
-    >>> y = ["cat", "cat", "dog", "cat", "dog", "dog", "dog", "dog"]
-    >>> chosen = pivotal.select(X, y, 4, k=1, n_trees=0)
-    >>> len(chosen), 2 in chosen.indices
+    >>> X = [[place + step / 10] for place in (0, 5) for step in range(12)]
+    >>> y = ["cat"] * 12 + ["dog"] * 12
+    >>> y[3] = "dog"
+    >>> chosen = pivotal.select(X, y, 4, n_trees=0)
+    >>> len(chosen), 3 in chosen.indices
     (4, False)
     """
     if not (isinstance(likeness, numbers.Real) and 0.0 <= float(likeness) < math.inf):
