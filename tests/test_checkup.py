@@ -14,9 +14,9 @@ from sklearn.preprocessing import scale
 
 import pivotal
 from pivotal.analysis.checkup import KINDS, CheckUp
-from pivotal.analysis.checkup._nearest_rows import KeptLists, vote
+from pivotal.analysis.checkup._nearest_rows import vote
 from pivotal.analysis.checkup._row_order import _closeness
-from pivotal.neighbors import as_index
+from pivotal.neighbors import KeptLists, as_index
 
 QUICK = ("label_errors", "weak_groups")
 
@@ -230,7 +230,7 @@ def test_wrong_labels_are_found_with_the_lists_that_are_kept():
 
 def test_lists_are_searched_once():
     X, _ = blobs(200)
-    kept = KeptLists(as_index("brute", X), X, 20)
+    kept = KeptLists(as_index("brute", X), 20)
     inner = kept._index
     calls = []
     search = inner.search_self

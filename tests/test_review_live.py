@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import pivotal
 from pivotal.analysis.label_errors import find_label_errors
-from pivotal.neighbors import BruteIndex
-from pivotal.review._known import KnownNeighbors
-from pivotal.review._live import LiveNeighbors
+from pivotal.neighbors import BruteIndex, KeptLists
+from pivotal.review._live import LiveNeighbors, list_length
 from pivotal.review._scores import LiveScores, neighbors_share, opinion_of
 from pivotal.review._subject import Classes
 
@@ -222,18 +221,20 @@ def test_live_values_are_those_of_the_editing_engine():
 
 def test_one_search_serves_all():
     X, codes = points(200, 12)
-    known = KnownNeighbors(BruteIndex(X), 5)
-    errors = find_label_errors(X, codes, k=5, n_trees=0, neighbors=known)
+    kept = KeptLists(BruteIndex(X), list_length(5, 200))
+    shares = []
+    kept.fill(told=shares.append)
+    assert shares[-1] == 1.0
+    errors = find_label_errors(X, codes, k=5, n_trees=0, neighbors=kept)
     alone = find_label_errors(X, codes, k=5, n_trees=0)
     assert np.array_equal(errors.scores, alone.scores)
     assert errors.settings["neighbors_exact"]
-    for depth in (3, known.lists.shape[1], 199):  # the last is longer than what is remembered
-        for answer in (known.search_self(10, 30, depth), known.search_rows(np.arange(10, 30), depth)):
-            assert np.array_equal(answer[0], BruteIndex(X).search_self(10, 30, depth)[0])
-            assert np.array_equal(answer[1], BruteIndex(X).search_self(10, 30, depth)[1])
-    assert np.array_equal(known.search(X[:4], 3)[0], BruteIndex(X).search(X[:4], 3)[0])
-    known.forget_distances()
-    assert np.array_equal(known.search_self(0, 9, 3)[1], BruteIndex(X).search_self(0, 9, 3)[1])
+    live = LiveNeighbors(kept, codes, 3, 5)
+    assert live._lists is kept.indices
+    assert live.values() == pytest.approx(LiveNeighbors(BruteIndex(X), codes, 3, 5).values(), abs=0)
+    with pytest.raises(ValueError, match="forgotten"):
+        kept.distances  # noqa: B018
+    assert np.array_equal(kept.search_self(0, 9, 3)[1], BruteIndex(X).search_self(0, 9, 3)[1])
 
 
 def test_another_opinion_takes_over_with_all_that_changed_since():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -21,7 +22,8 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 
 import pivotal
 from pivotal.cli import main
-from pivotal.review import Desk, Server, review
+from pivotal.review import Desk, Server, _estimate, review
+from pivotal.review._checks import check_rows, findings_of
 from pivotal.review._estimate import estimate_left, log_odds, suggest_stop, together
 from pivotal.review._export import Outputs, decisions_frame
 from pivotal.review._guard import POLICY
@@ -251,6 +253,37 @@ def test_confusions_count_the_queue(session):
     assert sum(cell["count"] for cell in told["cells"]) == told["total"] == session.select(Query())[0]
 
 
+def test_findings_of_a_check_up_are_further_queues(tmp_path):
+    X, given, _ = data()
+    X[10], X[90] = X[11], X[91]
+    given[10], given[11] = "cat", "fox"
+    X[50] += 500.0
+    found = pivotal.check(X, given, X[[30, 31]], ids=[f"r{row}" for row in range(N)])
+    errors = pivotal.find_label_errors(X, given, k=5, n_trees=0)
+    findings = findings_of(found)
+    names = [one.name for one in findings]
+    assert {"check-conflicts", "check-duplicates", "check-outliers", "check-leakage"} <= set(names)
+    assert not {"check-label_errors", "check-order"} & set(names)
+    one = Session(Subject("rows", X, errors, "f", findings=findings), tmp_path / "j.db")
+    views = Views(one)
+    assert {"check-conflicts", "conflicts"} <= {queue["name"] for queue in views.about()["queues"]}
+    assert one.select(Query(kind="check-conflicts"))[1].tolist() == [10, 11]
+    assert set(one.select(Query(kind="check-duplicates"))[1].tolist()) == {10, 11, 90, 91}
+    assert one.select(Query(kind="check-outliers"))[1][0] == 50
+    reasons = {one["title"]: one["text"] for one in views.item(10)["reasons"]}
+    assert reasons["Duplicates with different labels"] == "Together with r11 (fox)."
+    assert "Test row 0" in views.item(30)["reasons"][0]["text"]
+    before = views.strip()["findings"]["check-duplicates"]
+    decide(one, [90], "drop", queue="check-duplicates")
+    assert views.strip()["findings"]["check-duplicates"] == before - 1 == 3
+    assert 90 not in one.select(Query(kind="check-duplicates"))[1]
+    one.close()
+    alone = check_rows(X, given, None, n_jobs=1)
+    assert {"check-conflicts", "check-duplicates", "check-outliers"} <= {one.name for one in alone}
+    with pytest.raises(ValueError, match="must have the same length"):
+        review(pivotal.find_label_errors(X[:50], given[:50], n_trees=0), X[:50], check=found, open_page=False)
+
+
 def test_random_rows_are_no_suspects_and_tell_what_was_missed(session):
     _, rows = session.select(Query(kind="random"))
     assert not session.scores.suspect[rows].any()
@@ -299,9 +332,10 @@ def test_intervals_cover_what_is_left():
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(200):
-        odds = np.sort(rng.normal(1.2, 1.0, 300))[::-1]
-        intercept, slope = rng.normal(0.0, 0.8), rng.normal(1.0, 0.3)
-        wrong = (rng.random(300) < 1 / (1 + np.exp(-intercept - slope * odds))).astype(float)
+        odds = np.sort(rng.uniform(0.7, 3.5, 300))[::-1]
+        intercept, slope = rng.multivariate_normal(_estimate._PRIOR_MEAN, _estimate._PRIOR_COVARIANCE)
+        chance = 1 / (1 + np.exp(-intercept - slope * (odds - _estimate._MIDDLE)))
+        wrong = (rng.random(300) < chance).astype(float)
         seen = int(rng.integers(20, 150))
         left, _ = estimate_left(odds[seen:], odds[:seen], wrong[:seen], 0, (0, 0))
         covered += left.low <= wrong[seen:].sum() <= left.high
@@ -486,6 +520,11 @@ def test_the_machine_itself_is_all_that_the_server_listens_to(served):
     assert urlsplit(server.url).hostname == "127.0.0.1"
     assert not server.is_public
     assert server._socket.getsockname()[0] == "127.0.0.1"
+
+
+def test_small_answers_are_sent_at_once(served):
+    """Otherwise every answer waits for the other side to acknowledge its headers, which takes 40 ms on Linux."""
+    assert served[0]._socket.proto == socket.IPPROTO_TCP
 
 
 def test_a_taken_port_is_one_sentence(served):

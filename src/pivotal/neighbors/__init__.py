@@ -26,6 +26,7 @@ from pivotal.neighbors._external import ForeignIndex, TreeIndex
 from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
+from pivotal.neighbors._kept_lists import KeptLists
 from pivotal.neighbors._orders import Orders
 from pivotal.neighbors._recall import measure_recall
 from pivotal.neighbors._sources import RowSource, is_source, open_source
@@ -44,6 +45,7 @@ __all__ = [
     "ForeignIndex",
     "HNSWLib",
     "Index",
+    "KeptLists",
     "NeighborAudit",
     "NeighborIndex",
     "Orders",

@@ -1,8 +1,10 @@
 """How many wrong labels are left, how sure that is, and when to stop.
 
-Every suspect has odds, the votes for another label over those for its own. What decisions say about the odds is a
-logistic regression with a weak prior that takes them at their word. Rows that are no suspects are judged by the random
-ones among them that were looked at, and by nothing else.
+Every suspect has odds, the votes for another label over those for its own. How often labels with such odds are wrong is
+a logistic regression on the decisions so far. Its prior is what was seen in reviews of other tables: how far tables
+differ from each other is how wide it is (`benchmarks/stopping.py --fit` finds it, `docs/stopping.md` tests it on tables
+that had no part in it). Rows that are no suspects are judged by the random ones among them that were looked at, and by
+nothing else.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ __all__ = ["Left", "Stop", "estimate_left", "log_odds", "suggest_stop"]
 LATEST: Final = 20  # decisions whose precision is shown
 _FEW_WRONG: Final = 0.2  # a precision below this means that most suspects are right by now
 _FLOOR: Final = 0.02  # shares of votes below this say no more than this
-_PRIOR_MEAN: Final = np.array([0.0, 1.0])
-_PRIOR_DEVIATION: Final = np.array([1.5, 0.5])
+_MIDDLE: Final = 1.5  # log odds at which the intercept is taken
+_PRIOR_MEAN: Final = np.array([0.95, 2.97])
+_PRIOR_COVARIANCE: Final = np.array([[3.34, 0.32], [0.32, 1.24]])
 _WIDE: Final = 1.959963984540054  # standard deviations on either side of 95 %
 
 
@@ -70,9 +73,10 @@ def estimate_left(
         The second is None before any random row was looked at.
     """
     center, covariance = _fit(seen_odds, seen_wrong)
-    chance = _logistic(center[0] + center[1] * odds)
+    design = _design(odds)
+    chance = _logistic(design @ center)
     spread = chance * (1.0 - chance)
-    slope = np.array([spread.sum(), (spread * odds).sum()])
+    slope = spread @ design
     count = float(chance.sum())
     deviation = math.sqrt(float(slope @ covariance @ slope + spread.sum()))
     suspects = Left(count, max(0.0, count - _WIDE * deviation), min(float(len(odds)), count + _WIDE * deviation))
@@ -118,8 +122,8 @@ def suggest_stop(n_suspects: int, latest: tuple[int, int], n_sampled: int) -> St
 
 def _fit(odds: FloatArray, wrong: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the most probable intercept and slope, and their covariance."""
-    design = np.column_stack([np.ones(len(odds)), odds])
-    prior = np.diag(1.0 / _PRIOR_DEVIATION**2)
+    design = _design(odds)
+    prior = np.linalg.inv(_PRIOR_COVARIANCE)
     center = _PRIOR_MEAN.copy()
     precision = prior
     for _ in range(50):
@@ -133,6 +137,10 @@ def _fit(odds: FloatArray, wrong: FloatArray) -> tuple[FloatArray, FloatArray]:
             break
     covariance: FloatArray = np.linalg.inv(precision).astype(np.float64)
     return center, covariance
+
+
+def _design(odds: FloatArray) -> FloatArray:
+    return np.column_stack([np.ones(len(odds)), odds - _MIDDLE])
 
 
 def _logistic(x: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ moves all others up where one is removed, writes its lists anew for that; the te
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -20,12 +21,17 @@ from pivotal.core.games import Plurality, Soft
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.solvers import Block, Solver, make_solver
-from pivotal.neighbors import Index, blocks
+from pivotal.neighbors import Index, KeptLists, blocks
 from pivotal.review._ballots import Ballots
-from pivotal.review._known import KnownNeighbors, Progress, needed_neighbors
 
-__all__ = ["LiveNeighbors"]
+__all__ = ["LiveNeighbors", "Progress", "list_length"]
 
+Progress = Callable[[float], object]
+"""Receives the share of the work that is done, from 0 to 1."""
+
+_TOLERANCE: Final = 1e-12  # what neighbours that are not looked at can add to a value
+_SHOWN: Final = 8  # neighbours that a page shows, at least
+_SPARE: Final = 8  # ranks kept beyond those needed, for rows that are dropped; and an eighth of those needed
 _BLOCK: Final = 20_000  # queries that are valued at a time
 
 
@@ -65,10 +71,12 @@ class LiveNeighbors:
         self._index, self._n_classes, self._k = index, n_classes, min(k, len(codes) - 1)
         self._n_alive, self._n_present = len(codes), 0
         self._count()
-        self._needed = needed_neighbors(k, len(codes))
-        known = index if isinstance(index, KnownNeighbors) else KnownNeighbors(index, k, progress=progress)
-        known.forget_distances()
-        self._lists = known.lists
+        self._needed = _needed(k, len(codes))
+        width = list_length(k, len(codes))
+        kept = index if isinstance(index, KeptLists) and index.depth >= width else KeptLists(index, width)
+        kept.fill(told=progress)
+        kept.forget_distances()
+        self._lists = kept.indices
         self._holders = _reversed(self._lists)
         self._passing = np.zeros(len(codes), np.bool_)  # lists with a row that is passed over
         self._longer: dict[int, IndexArray] = {}  # lists that were too short once many of their rows were dropped
@@ -237,6 +245,17 @@ class LiveNeighbors:
 
     def _right(self, nearest: IndexArray, queries: IndexArray) -> FloatArray:
         return Plurality().everyone(self.codes[nearest], None, self.codes[queries], self._n_classes, self._k)
+
+
+def list_length(k: int, n_rows: int) -> int:
+    """Return how many neighbours of each row are kept when k of them vote: those that count and some more."""
+    needed = _needed(k, n_rows)
+    return min(n_rows - 1, needed + _SPARE + needed // 8)
+
+
+def _needed(k: int, n_rows: int) -> int:
+    most = n_rows - 1
+    return max(min(_SHOWN, most), Banzhaf().depth(min(k, most), _TOLERANCE, most))
 
 
 def _reversed(lists: npt.NDArray[np.int32]) -> sparse.csr_array:

@@ -16,15 +16,17 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from pivotal.analysis.checkup import CheckUp
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
-from pivotal.neighbors import Index, as_index
+from pivotal.neighbors import Index, KeptLists, as_index
 from pivotal.report.encode import as_text
 from pivotal.report.thumbnails import Images
+from pivotal.review._checks import check_rows, findings_of
 from pivotal.review._desk import Desk
 from pivotal.review._export import Outputs, decisions_frame
-from pivotal.review._known import KnownNeighbors
+from pivotal.review._live import list_length
 from pivotal.review._serve import LOCAL, Server, need_server
 from pivotal.review._session import SEARCHING, Session, Told
 from pivotal.review._subject import Finding, Look, Subject, fingerprint_of_arrays, fingerprint_of_files
@@ -54,6 +56,7 @@ def review(
     image_root: str | os.PathLike[str] | None = None,
     owners: npt.ArrayLike | None = None,
     truth: npt.ArrayLike | None = None,
+    check: CheckUp | None = None,
     journal: str | os.PathLike[str] | None = None,
     reviewer: str | None = None,
     metric: Any = "euclidean",
@@ -86,6 +89,8 @@ def review(
     owners : array-like of shape (n_rows,), optional
     truth : array-like of shape (n_rows,), optional
         Labels known to be right, where wrong ones were planted: the page counts those that are caught.
+    check : CheckUp, optional
+        What `pivotal.check` found in the same rows: duplicates, outliers and more become further queues.
     journal : path-like, optional
         File for the decisions; by default one in the current folder whose name comes from the data.
     reviewer : str, optional
@@ -119,6 +124,7 @@ def review(
         images=None if images is None else Images(images, n_rows, image_root),
         owners=_column(owners, n_rows, "owners"),
         truth=_column(truth, n_rows, "truth"),
+        findings=() if check is None else _checked(check, n_rows),
         search=search,
         look=_again(errors, features, search),
     )
@@ -152,6 +158,11 @@ def _again(errors: LabelErrors, X: Any, search: dict[str, Any]) -> Look | None:
     if errors.settings.get("model") is not None or not by_name:
         return None
     return lambda rows, labels: find_label_errors(X[rows], labels, ids=errors.ids[rows], **how, **search)
+
+
+def _checked(check: CheckUp, n_rows: int) -> tuple[Finding, ...]:
+    check_same_length(check.ids, np.empty(n_rows), "check", "errors")
+    return findings_of(check)
 
 
 def _announce(url: str) -> None:
@@ -196,8 +207,6 @@ class TableReview:
         Column of labels that are known to be right; it is not shown.
     search : dict
         How neighbours are found.
-    checks : callable, optional
-        Returns further queues, given an index of the rows.
     """
 
     table: Table
@@ -208,7 +217,6 @@ class TableReview:
     k: int
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
-    checks: Callable[[Index], tuple[Finding, ...]] | None = None
 
     def desk(self, journal: Path, reviewer: str) -> Desk:
         """Return the desk at which the table is reviewed, once it is started."""
@@ -218,13 +226,13 @@ class TableReview:
             ready = self.prepared
             how = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **self.search}
             index = as_index(how.pop("neighbors", "auto"), ready.X, **how)
-            known = KnownNeighbors(index, self.k, progress=lambda share: told(SEARCHING, share))
+            known = KeptLists(index, list_length(self.k, len(ready.y)))
+            known.fill(told=lambda share: told(SEARCHING, share))
             told("Looking for wrong labels", 0.0)
             errors = self.find(np.arange(len(ready.y)), ready.y, known)
-            findings: tuple[Finding, ...] = ()
-            if self.checks is not None:
-                told("Checking for duplicates and outliers", 0.0)
-                findings = self.checks(known)
+            told("Checking for duplicates and outliers", 0.0)
+            metrics = {name: how[name] for name in ("metric", "metric_params", "n_jobs")}
+            findings = check_rows(ready.X, ready.y, ready.X_test, neighbors=known, ids=ready.ids, **metrics)
             told("Valuing every row", 0.0)
             session = Session(self._subject(errors, fingerprint, findings), journal, neighbors=known)
             test = None if ready.X_test is None else (ready.X_test, ready.y_test)

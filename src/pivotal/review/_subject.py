@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -104,12 +104,22 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Another queue: rows that a check-up found, in the order in which to look at them."""
+    """Another queue: rows that a check-up found, in the order in which to look at them.
+
+    Parameters
+    ----------
+    name, title, sentence : str
+        What the page, journals and decisions call it; a heading; and what was found.
+    rows : int array
+    reasons : dict
+        What there is to say about each of them, by row.
+    """
 
     name: str
     title: str
     sentence: str
     rows: AnyArray
+    reasons: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,6 +109,7 @@ class Views:
             "kept": actions.count("keep"),
             "unsure": actions.count("unsure"),
             "suspects": n_left,
+            "findings": {one.name: int((~session.decided[one.rows]).sum()) for one in session.subject.findings},
             "accuracy": session.live.accuracy,
             "first_accuracy": session.first_accuracy,
             "left": {"count": whole.count, "low": whole.low, "high": whole.high, "sampled": len(sampled)},
@@ -178,6 +179,11 @@ class Views:
             "cells": [] if session.cells is None else session.cells.compare(row, near[:5]),
             "history": [_told(entry) for entry in session.record.history(row)],
             "note": session.record.note(row),
+            "reasons": [
+                {"title": one.title, "text": as_text(one.reasons[row], _TEXT)}
+                for one in subject.findings
+                if row in one.reasons
+            ],
         }
 
     def confusion(self, query: Query) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pivotal.analysis.checkup._column_faults import find_column_faults, find_mis
 from pivotal.analysis.checkup._copies import find_conflicts, find_copies, find_leakage
 from pivotal.analysis.checkup._finding import Finding, count_of, skipped
 from pivotal.analysis.checkup._kinds import KINDS, as_names, as_thresholds
-from pivotal.analysis.checkup._nearest_rows import KEPT, N_NEAR, KeptLists
+from pivotal.analysis.checkup._nearest_rows import KEPT, N_NEAR
 from pivotal.analysis.checkup._outliers import find_outliers
 from pivotal.analysis.checkup._row_order import find_order
 from pivotal.analysis.checkup._weak_groups import find_clusters, find_weak_groups, how_good
@@ -27,7 +27,7 @@ from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
 from pivotal.core.version import __version__
-from pivotal.neighbors import as_bytes, as_index, blocks
+from pivotal.neighbors import KeptLists, as_bytes, as_index, blocks
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 
@@ -165,7 +165,7 @@ def check(
         index = as_index(
             neighbors, given.X, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=max_memory
         )
-        kept = KeptLists(index, given.X, min(KEPT, given.n_rows - 1))
+        kept = KeptLists(index, min(KEPT, given.n_rows - 1))
         if "label_errors" in wanted and given.y is not None:
             how = {
                 "metric": metric,

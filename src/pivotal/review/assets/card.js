@@ -66,6 +66,7 @@ function head(item, state) {
         tag(item.suggested, suggests ? "suggested big" : "big")),
       make("div", { class: "side sure" }, make("span", { class: "caption" }, "Confidence"),
         make("span", { class: "big-number" }, percent(item.confidence)))),
+    item.reasons.map(({ title, text }) => make("p", { class: "reason" }, make("strong", null, `${title}. `), text)),
     decided, others,
     item.note && !item.history.length ? make("p", { class: "ruling" }, `Note: ${item.note}`) : null);
 }

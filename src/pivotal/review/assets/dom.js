@@ -59,12 +59,32 @@ export function say(text) {
   timer = setTimeout(() => place.classList.remove("shown"), 3500);
 }
 
+// Pictures that were shown before are shown again as they are, and asked for no second time.
+const kept = new Map();
+const MOST_KEPT = 600;
+let used = new Set();
+export const beginPictures = () => { used = new Set(); };
+
 export function picture(about, row, kind) {
   if (!about.pictures) return null;
+  const name = `${kind} ${row}`;
+  const known = kept.get(name);
+  if (known && !used.has(name)) {
+    used.add(name);
+    kept.delete(name); // to the end: what was not used for long goes first
+    kept.set(name, known);
+    return known;
+  }
   const image = make("img", {
     src: `api/picture/${row}`, alt: "", loading: "lazy", draggable: "false",
     class: [kind, about.sharp && "sharp"].filter(Boolean).join(" "),
   });
-  image.addEventListener("error", () => image.replaceWith(make("span", { class: `${kind} missing` }, "no picture")));
+  image.addEventListener("error", () => {
+    kept.delete(name);
+    image.replaceWith(make("span", { class: `${kind} missing` }, "no picture"));
+  });
+  used.add(name);
+  kept.set(name, image);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
   return image;
 }

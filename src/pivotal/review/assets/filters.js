@@ -66,8 +66,8 @@ export function addFilters(state, askAll, changed) {
       queue.value = query.kind;
       for (const entry of queue.options) {
         const { title } = about.queues.find(({ name }) => name === entry.value);
-        const count = counts[entry.value];
-        entry.textContent = count ? `${title} (${whole(strip[count])})` : title;
+        const count = strip.findings[entry.value] ?? strip[counts[entry.value]];
+        entry.textContent = count === undefined ? title : `${title} (${whole(count)})`;
       }
       given.value = query.given || "";
       suggested.value = query.suggested || "";
@@ -87,6 +87,8 @@ export function addFilters(state, askAll, changed) {
       again.disabled = asked.running;
       again.textContent = asked.running ? "Asking all voters …" : "Ask all voters again";
       again.title = `${plural(asked.changed, "label")} changed since all voters were asked. Neighbours are asked after every decision. ( R )`;
+      const { sentence } = about.queues.find(({ name }) => name === query.kind);
+      byId("sentence").textContent = query.kind === "suspects" ? "" : sentence;
       found.textContent = state.queue ? plural(state.queue.total, "row") : "";
     },
   };

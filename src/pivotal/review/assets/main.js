@@ -1,6 +1,6 @@
 // The page as a whole: what is shown, what keys do, what the server is told.
 
-import { byId, make, named, percent, plural, say, store, stored } from "./dom.js";
+import { beginPictures, byId, make, named, percent, plural, say, store, stored } from "./dom.js";
 import { Refused, ask, leave, page } from "./server.js";
 import { addFilters } from "./filters.js";
 import { showCard } from "./card.js";
@@ -224,6 +224,7 @@ async function beat() {
 // ---------------------------------------------------------------------------------------------------------- showing
 
 function render() {
+  beginPictures();
   for (const name of Object.keys(SIZES)) byId(name).hidden = name !== state.view;
   for (const button of byId("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
   showStrip(state);
@@ -356,7 +357,7 @@ function focusTile(place) {
 function ended() {
   state.finished = true;
   if (isOpen()) close();
-  for (const id of ["strip", "stop", "filters", "actions", "views", "lost"]) byId(id).hidden = true;
+  for (const id of ["strip", "stop", "filters", "sentence", "actions", "views", "lost"]) byId(id).hidden = true;
   byId("finish").hidden = true;
   byId("work").replaceChildren(make("div", { class: "empty" }, make("h2", null, "Finished."),
     make("p", null, "Every decision is in the journal. You can close this page.")));
