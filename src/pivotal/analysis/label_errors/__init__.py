@@ -1,15 +1,21 @@
-"""Label errors: rows whose neighbours speak against their label.
+"""Label errors: rows whose label the others contradict.
 
-    X, y ──┬──► _nearest ──┐ votes of the nearest rows; values, and the predictions that a row hurts
-           ├──► _leaves  ──┤ votes of the rows that share a leaf of a tree
-           └──► _model   ──┤ what a classifier says, if one is passed
-                           └──► _find ──► _errors
-                                who is a suspect    one frozen object
+    X, y ──┬──► _nearest            votes of the nearest rows; values, and the predictions that a row hurts
+           ├──► _leaves             votes of the rows that share a leaf of a tree
+           ├──► _ridge, _landmarks  regressions that leave out the row they speak about
+           └──► _model              what an estimator says, if one is passed
+                  │
+               _voters, _mixture    who votes, and how much say each has
+                  │
+               _wrong_classes, _wrong_numbers, _many_labels ──► _errors
+                  │                                             one frozen object
+               _counts, _breakdown  how many are wrong, and where
 
 `benchmarks/cleaning.py` is the study behind the defaults; its table is in `docs/cleaning.md`.
 """
 
+from pivotal.analysis.label_errors._counts import ErrorCount
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors
 
-__all__ = ["LabelErrors", "find_label_errors"]
+__all__ = ["ErrorCount", "LabelErrors", "find_label_errors"]

@@ -6,6 +6,7 @@ import html
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, SupportsIndex
 
@@ -13,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pivotal.analysis.label_errors._breakdown import confusion_of, counts_by_group
+from pivotal.analysis.label_errors._counts import ErrorCount, error_chances
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_probability
@@ -27,7 +30,8 @@ class LabelErrors:
     Parameters
     ----------
     scores : float64 array of shape (n_rows,)
-        Share of the votes that agree with the label of the row, from 0 to 1: low is suspicious.
+        How the votes for the label of the row compare with those for the best other label, from 0 to 1: low is
+        suspicious. With a and b these shares of all votes, (1 + (a - b) / sqrt(a + b)) / 2; with two classes, a.
     order : int64 array of shape (n_rows,)
         Rows, most suspicious first.
     suspects : int64 array of shape (n_suspects,)
@@ -50,7 +54,13 @@ class LabelErrors:
     ids : array of shape (n_rows,)
         Names of the rows.
     settings : mapping
-        How they were found.
+        How they were found; `weights` says how much say each voter had.
+    support, rival_support : float64 arrays of shape (n_rows,)
+        Share of the votes for the label as given, and for the best other one.
+    rivals : array of shape (n_rows,)
+        The best other label.
+    estimate : ErrorCount
+        See `n_wrong`.
     """
 
     scores: FloatArray
@@ -65,6 +75,10 @@ class LabelErrors:
     probable: npt.NDArray[np.bool_]
     ids: AnyArray
     settings: Mapping[str, Any]
+    support: FloatArray
+    rival_support: FloatArray
+    rivals: AnyArray
+    estimate: ErrorCount
 
     def __post_init__(self) -> None:
         for name, content in vars(self).items():
@@ -84,6 +98,62 @@ class LabelErrors:
         """Whether there are as many suspects as were asked for, rather than as many as are probably wrong."""
         return not (self.suspects.size == self.n_probable and self.probable[self.suspects].all())
 
+    @property
+    def n_wrong(self) -> ErrorCount:
+        """Estimated number of wrong labels: count, low, high, and the level of the interval, 0.9.
+
+        Errors that features cannot tell from rare but right labels are counted as well as can be; where less than one
+        label in a hundred is wrong, the estimate tends to be too high.
+        """
+        return self.estimate
+
+    @cached_property
+    def error_chances(self) -> FloatArray:
+        """How likely the label of each row is wrong; the sum is `n_wrong`. Shape (n_rows,)."""
+        return self._chances(self.estimate.count)
+
+    def precision(self, m: int | None = None) -> float:
+        """Return which share of the first m of `order` is expected to be wrong; of the suspects by default."""
+        size = self.suspects.size if m is None else m
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size <= self.scores.size:
+            raise ValueError(f"m must be an integer from 0 to {self.scores.size}, the number of rows; got {m!r}.")
+        return float(self.error_chances[self.order[:size]].mean()) if size else float("nan")
+
+    def confusion(self) -> pd.DataFrame:
+        """Return expected numbers of wrong labels: a row per label given, a column per label suggested instead."""
+        return confusion_of(self.given, self.rivals, self.error_chances)
+
+    def by_class(self) -> pd.DataFrame:
+        """Return expected numbers of wrong labels per label given: see `by_group`."""
+        return self.by_group(self.given).rename_axis("given")
+
+    def by_group(self, groups: npt.ArrayLike) -> pd.DataFrame:
+        """Return expected numbers of wrong labels per annotator, owner or any other group, most first.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_rows,)
+            Whose each row is.
+
+        Returns
+        -------
+        frame : pandas DataFrame
+            A row per group with columns rows, suspects, wrong, low, high (an interval of the same level as `n_wrong`)
+            and share (of its rows that is wrong).
+        """
+        if np.shape(groups) != self.scores.shape:
+            raise ValueError(
+                f"groups must name one for each of the {self.scores.size} rows that were looked at; "
+                f"got shape {np.shape(groups)}."
+            )
+        suspect = np.zeros(self.scores.size, dtype=bool)
+        suspect[self.suspects] = True
+        ends = self._chances(self.estimate.low), self._chances(self.estimate.high)
+        return counts_by_group(groups, suspect, (self.error_chances, *ends)).rename_axis("group")
+
+    def _chances(self, count: float) -> FloatArray:
+        return error_chances(self.support, self.rival_support, count)
+
     def to_frame(self, *, everyone: bool = False) -> pd.DataFrame:
         """One line per suspect, most suspicious first; its index is the row.
 
@@ -95,8 +165,8 @@ class LabelErrors:
         Returns
         -------
         frame : pandas DataFrame
-            Columns id, given, suggested, confidence, score, value, nearest (ids), nearest_labels, spoils (ids) and, if
-            all rows are listed, suspect.
+            Columns id, given, suggested, confidence, score, error_chance, value, nearest (ids), nearest_labels, spoils
+            (ids) and, if all rows are listed, suspect.
         """
         rows = self.order if everyone else self.suspects
         columns: dict[str, Any] = {
@@ -105,6 +175,7 @@ class LabelErrors:
             "suggested": self.suggested[rows],
             "confidence": self.confidence[rows],
             "score": self.scores[rows],
+            "error_chance": self.error_chances[rows],
             "value": self.values[rows],
             "nearest": _lists(self.ids[self.nearest[row]] for row in rows),
             "nearest_labels": _lists(self.given[self.nearest[row]] for row in rows),
@@ -145,11 +216,7 @@ class LabelErrors:
         row : int
             Position of the row, suspect or not.
         """
-        if isinstance(row, bool) or not isinstance(row, SupportsIndex):
-            raise TypeError(f"row must be the position of a row, an integer; got {row!r}.")
-        i = operator.index(row)
-        if not 0 <= i < self.scores.size:
-            raise ValueError(f"row must lie between 0 and {self.scores.size - 1}; got {i}.")
+        i = self._position(row)
         near = self.given[self.nearest[i]]
         said = self.suggested[i]
         count = int((near == said).sum())
@@ -157,8 +224,24 @@ class LabelErrors:
             vote = f"its nearest neighbour {'says' if count else 'does not say'} {said}"
         else:
             vote = f"{count} of its {len(near)} nearest neighbours {'says' if count == 1 else 'say'} {said}"
-        names = [str(name) for name in self.ids[self._spoiled_by(i)]]
-        return f"row {self.ids[i]} is labelled {self.given[i]}; {vote}; it hurts {_predictions_of(names)}"
+        if tuple(self.settings["voters"]) != ("neighbors",):
+            votes = f"{self.support[i]:.0%} of the votes are for {self.given[i]}"
+            if self.rival_support[i] > 0.0:
+                votes += f" and {self.rival_support[i]:.0%} for {self.rivals[i]}"
+            vote = f"{votes}; {vote}"
+        return f"row {self.ids[i]} is labelled {self.given[i]}; {vote}; {self._harm(i)}"
+
+    def _harm(self, row: int) -> str:
+        return f"it hurts {_predictions_of([str(name) for name in self.ids[self._spoiled_by(row)]])}"
+
+    def _position(self, row: object) -> int:
+        """Return the position of a row, checked."""
+        if isinstance(row, bool) or not isinstance(row, SupportsIndex):
+            raise TypeError(f"row must be the position of a row, an integer; got {row!r}.")
+        i = operator.index(row)
+        if not 0 <= i < self.scores.size:
+            raise ValueError(f"row must lie between 0 and {self.scores.size - 1}; got {i}.")
+        return i
 
     def review(self, X: Any, **what: Any) -> pd.DataFrame:
         """Decide about the suspects on a page in the browser; return the decisions when it is closed.
@@ -185,24 +268,23 @@ class LabelErrors:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return _rebuild, ({**state, "settings": dict(self.settings)},)  # a mapping proxy cannot be pickled
+        return _rebuild, (type(self), {**state, "settings": dict(self.settings)})  # a mapping proxy cannot be pickled
 
     def __repr__(self) -> str:
         first = ", ".join(str(name) for name in self.ids[self.suspects[:5]])
         more = ", ..." if self.suspects.size > 5 else ""
         named = f": {first}{more}" if self.suspects.size else ""
         n, n_rows = self.suspects.size, self.scores.size
-        if self.fixed_size:
-            return f"LabelErrors({n} most suspicious of {n_rows} rows, {self.n_probable} probably wrong{named})"
-        return f"LabelErrors({n} {'suspect' if n == 1 else 'suspects'} among {n_rows} rows{named})"
+        which = f"{n} most suspicious of" if self.fixed_size else f"{n} {'suspect' if n == 1 else 'suspects'} among"
+        return f"{type(self).__name__}({which} {n_rows} rows, an estimated {self.estimate.count:.0f} wrong{named})"
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(max_rows=10, float_format="{:.3g}".format, border=0, escape=True)
         return f"<div><p>{html.escape(repr(self))}</p>{table}</div>"
 
 
-def _rebuild(state: dict[str, Any]) -> LabelErrors:
-    return LabelErrors(**state)
+def _rebuild(kind: type[LabelErrors], state: dict[str, Any]) -> LabelErrors:
+    return kind(**state)
 
 
 def _lists(parts: Any) -> list[list[Any]]:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.label_errors._errors import LabelErrors
-from pivotal.analysis.label_errors._leaves import ask_leaves
-from pivotal.analysis.label_errors._model import ask_model, check_model
-from pivotal.analysis.label_errors._nearest import ask_nearest
-from pivotal.core.labels import ClassCodes, as_array, as_labels
+from pivotal.analysis.label_errors._model import check_model
+from pivotal.analysis.label_errors._request import (
+    Request,
+    check_features_of,
+    check_number,
+    check_odds,
+    check_trees,
+)
+from pivotal.analysis.label_errors._voters import check_voters
+from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
+from pivotal.core.indicators import as_indicators, is_indicators
+from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts
 from pivotal.core.threads import count_threads
-from pivotal.core.types import AnyArray, CodeArray, IndexArray
-from pivotal.core.validation import check_features, check_k, check_probability, check_same_length, is_sparse
-from pivotal.core.version import __version__
-from pivotal.neighbors import NeighborAudit, as_bytes, as_index, is_source, open_source
+from pivotal.core.types import AnyArray
+from pivotal.core.validation import check_k, check_same_length
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["find_label_errors"]
+__all__ = ["Task", "find_label_errors"]
+
+Task = Literal["auto", "classification", "regression", "multilabel"]
+_TASKS: Final = ("auto", "classification", "regression", "multilabel")
 
 
 def find_label_errors(
     X: Any,
     y: Any,
     *,
+    task: Task = "auto",
+    voters: str | Sequence[str] | None = None,
     k: int = 20,
     n_trees: int = 100,
     model: Any = None,
@@ -45,31 +54,35 @@ def find_label_errors(
     max_memory: int | str | None = None,
     progress: bool = False,
 ) -> LabelErrors:
-    """Find rows whose label is probably wrong, by what their neighbours say.
+    """Find rows whose label is probably wrong: classes, numbers to be predicted, or any of many labels.
 
-    No clean data and no model are needed: rows vote on each other. A row's neighbours vote for their own label, and the
-    rows that have it among their neighbours vote too. Neighbours are of two kinds, with equal say: the nearest by
-    distance, each counted by its chance to be among the k nearest in a random half of the rows, and those in the same
-    leaf of a random forest's trees. The score of a row is the share of all these votes that agree with its label.
-    They are counted in 8 bytes per row and class.
+    No clean data and no model are needed: rows vote on each other, none on itself. By default there are four voters:
+    rows in the same leaf of a random forest's trees, ridge regression on the classes, and ridge regression on how
+    alike rows are to some of them, by two kernels. How much say each has is found from the data. The score of a row
+    compares the votes for its label with those for the best other one. An estimate of how many labels are wrong comes
+    with it. Opinions take 4 bytes per row, class and voter.
 
     Parameters
     ----------
     X : array-like, data frame, sparse matrix or path, of shape (n_rows, n_features)
         Features, scaled as for a nearest-neighbour model: standardised, as a rule. A file, or a memmap, is read chunk
         by chunk and goes with ``n_trees=0`` and no model.
-    y : array-like of shape (n_rows,)
-        Labels of any type, some of them wrong.
+    y : array-like of shape (n_rows,) or (n_rows, n_labels)
+        Labels of any type, some of them wrong; numbers to be predicted; or a table of 0 and 1, a column per label.
+    task : {"auto", "classification", "regression", "multilabel"}, default="auto"
+        What y holds. Fractions are numbers to be predicted, a table of several columns holds many labels, and all
+        else holds classes.
+    voters : str or sequence of str, optional
+        Some of "neighbors", "forest", "linear", "rbf", "laplace"; all but the neighbours by default.
     k : int, default=20
-        Number of nearest neighbours that vote.
+        Number of nearest neighbours that vote, or that are told of.
     n_trees : int, default=100
-        Trees of the forest; 0 asks the nearest neighbours alone, which is quicker.
-    model : classifier, optional
-        A scikit-learn classifier whose out-of-fold probabilities have as much say as either kind of neighbour. Gradient
-        boosting is a good choice for tables of numbers.
+        Trees of the forest; 0 asks the nearest neighbours alone, unless `voters` says otherwise: quicker.
+    model : estimator, optional
+        A scikit-learn classifier, or regressor for numbers, whose out-of-fold predictions are one voter more.
     odds : float, default=2.0
-        A row is a suspect if another label has at least this many times the votes of its own: at least 1. Lower it
-        where many labels are wrong.
+        A row is a suspect if another label has at least this many times the votes of its own, at least 1; a number,
+        if it is this many times as likely wrong as right. Lower it where many labels are wrong.
     share, n : float, int, optional
         How many suspects to name instead: a share of the rows, or a number; those with the lowest scores, whether or
         not they are probably wrong (`probable` says so).
@@ -78,7 +91,7 @@ def find_label_errors(
     ids : array-like of shape (n_rows,), optional
         Names of the rows; a pandas index by default.
     random_state : int, Generator or None, default=0
-        Seed of the forest and of the folds.
+        Seed of the forest, of landmarks and of folds.
     n_jobs : int, default=-1
         Threads; -1 is one per processor. Results do not depend on it.
     progress : bool, default=False
@@ -87,7 +100,8 @@ def find_label_errors(
     Returns
     -------
     LabelErrors
-        Scores, suspects, suggested labels, and a sentence about any row.
+        Scores, suspects, suggested labels, how many are wrong, and a sentence about any row. `NumberErrors` for
+        numbers, and `ManyLabelErrors` for many labels, are of this kind.
 
     Examples
     --------
@@ -102,132 +116,76 @@ def find_label_errors(
     >>> errors.corrected().tolist()
     ['cat', 'cat', 'cat', 'cat', 'dog', 'dog', 'dog', 'dog']
     """
-    k, n_trees, odds = check_k(k), _check_trees(n_trees), _check_odds(odds)
+    k, n_trees, odds = check_k(k), check_trees(n_trees), check_odds(odds)
+    asked = check_voters(voters, n_trees)
+    kind = _task_of(y, task)
     count_threads(n_jobs)
     if model is not None:
-        check_model(model)
-    labels = _classes(y)
-    features = _features(X, n_trees, model, metric)
+        check_model(model, kind)
+    labels = _targets(y, kind)
+    features = check_features_of(X, asked, model, metric)
     check_same_length(features, labels, "X", "y")
     n_rows = len(labels)
     if n_rows < 2:
         raise ValueError("label errors need at least two rows, which vote on each other; got 1. Add rows.")
-    n_suspects = _check_number(share, n, n_rows)
-    names = as_ids(ids_of(X, ids), n_rows)
-    known = ClassCodes.of(labels)
-    codes, n_classes = known.encode(labels, "y"), len(known.classes)
-    seed = int(np.random.default_rng(random_state).integers(2**31))
-
-    index = as_index(
-        neighbors, features, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=max_memory
-    )
-    budget = None if max_memory is None else as_bytes(max_memory)
-    near = ask_nearest(index, codes, n_classes, k, max_memory=budget, progress=progress)
-    audit = NeighborAudit(neighbors, index, features, metric=metric, metric_params=metric_params, n_jobs=n_jobs)
-    audit.check_lists(None, n_rows, near.indices.shape[1], weighted=False)
-    verdict = audit.verdict(min(k, near.indices.shape[1]), weighted=False)
-    votes = near.votes
-    if n_trees and n_classes > 1:
-        votes += ask_leaves(features, codes, n_classes, n_trees=n_trees, seed=seed, n_jobs=n_jobs, progress=progress)
-    if model is not None and n_classes > 1:
-        # Neighbours give a row one vote in all and cast, on average, one more.
-        votes += 2.0 * ask_model(model, features, codes, n_classes, seed=seed, progress=progress)
-    votes /= votes.sum(axis=1, keepdims=True)
-
-    rows = np.arange(n_rows)
-    own = votes[rows, codes]
-    votes[rows, codes] = 0.0
-    rival, rival_votes = votes.argmax(axis=1), votes.max(axis=1)
-    outvoted = rival_votes > own
-    order = np.argsort(own, kind="stable").astype(np.int64, copy=False)
-    probable = outvoted & (rival_votes >= odds * own)
-    suspects = order[probable[order]] if n_suspects is None else order[:n_suspects]
-    return LabelErrors(
-        scores=own,
-        order=order,
-        suspects=suspects,
-        given=labels.copy(),
-        suggested=labels[_first_of_each(codes, n_classes)][np.where(outvoted, rival, codes)],
-        confidence=np.maximum(own, rival_votes),
-        values=near.values,
-        nearest=near.indices,
-        spoiled=near.spoiled,
-        probable=probable,
-        ids=names,
-        settings={
-            "k": k,
-            "n_trees": n_trees,
-            "model": None if model is None else type(model).__name__,
-            "odds": odds,
-            "n_classes": n_classes,
-            "neighbors_exact": verdict.exact,
-            "recall": verdict.recall,
-            "version": __version__,
+    request = Request(
+        X=features,
+        ids=as_ids(ids_of(X, ids), n_rows),
+        k=k,
+        n_trees=n_trees,
+        voters=asked,
+        model=model,
+        odds=odds,
+        n_suspects=check_number(share, n, labels.size),
+        seed=int(np.random.default_rng(random_state).integers(2**31)),
+        search={
+            "metric": metric, "metric_params": metric_params, "neighbors": neighbors, "max_memory": max_memory,
         },
-    )
+        n_jobs=n_jobs,
+        progress=progress,
+    )  # fmt: skip
+    if kind == "regression":
+        from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
+
+        return find_wrong_numbers(request, labels, y)
+    if kind == "multilabel":
+        from pivotal.analysis.label_errors._many_labels import find_wrong_cells
+
+        return find_wrong_cells(request, labels, y)
+    known = ClassCodes.of(labels, classes=_classes(labels, said=task != "auto"))
+    return find_wrong_classes(request, labels, known.encode(labels, "y"), len(known.classes))
 
 
-def _classes(y: Any) -> AnyArray:
-    """Return labels that are classes; numbers to be predicted have no wrong labels among them."""
+def _task_of(y: Any, task: object) -> str:
+    """Return what y holds."""
+    if task not in _TASKS:
+        raise ValueError(f"task must be one of {', '.join(_TASKS)}; got {task!r}.")
+    if task != "auto":
+        return str(task)
+    if is_indicators(y):
+        return "multilabel"
     array = as_array(y)
-    if array.ndim == 1 and array.dtype.kind == "f":
-        odd = array[np.isfinite(array) & (array != np.floor(array))]
-        if odd.size:
-            raise ValueError(
-                f"y must hold class labels, as label errors are found among classes; got the non-integer {odd[0]}. "
-                'Rank numbers with pivotal.value(X, y, utility="regression") instead, and look at the lowest values.'
-            )
-    return as_labels(y, "y")
+    numbers = array.ndim == 1 and array.dtype.kind == "f" and np.isfinite(array).all()
+    return "regression" if numbers and (array != np.floor(array)).any() else "classification"
 
 
-def _first_of_each(codes: CodeArray, n_classes: int) -> IndexArray:
-    """Return a row of each class, so that labels keep their type."""
-    rows = np.empty(n_classes, dtype=np.int64)
-    rows[codes[::-1]] = np.arange(len(codes))[::-1]
-    return rows
-
-
-def _features(X: Any, n_trees: int, model: Any, metric: Metric) -> Any:
-    """Return checked features, or a file to be read chunk by chunk."""
-    who = "a forest" if n_trees else "a model"
-    alone = "use n_trees=0 and no model"
-    if is_source(X):
-        if n_trees or model is not None:
-            raise ValueError(f"{who} needs X in memory, and this is in a file; load it first, or {alone}.")
-        return open_source(X, "X")
-    features = check_features(X, "X")
-    if metric == "precomputed" and (n_trees or model is not None):
-        raise ValueError(f"{who} needs features, and with a precomputed metric X holds distances; {alone}.")
-    if n_trees:
-        largest = float(abs(features.data if is_sparse(features) else features).max(initial=0.0))
-        most = float(np.finfo(np.float32).max)  # trees are grown in single precision
-        if largest > most:
-            raise ValueError(
-                f"a forest needs numbers within ±{most:.1e}; got {largest:.1e}. Rescale the features, or use n_trees=0."
-            )
-    return features
-
-
-def _check_trees(n_trees: object) -> int:
-    if isinstance(n_trees, numbers.Integral) and not isinstance(n_trees, bool) and int(n_trees) >= 0:
-        return int(n_trees)
-    raise ValueError(f"n_trees must be an integer of at least 0; got {n_trees!r}.")
-
-
-def _check_odds(odds: object) -> float:
-    if isinstance(odds, numbers.Real) and math.isfinite(float(odds)) and float(odds) >= 1.0:
-        return float(odds)
-    raise ValueError(f"odds must be a finite number of at least 1; got {odds!r}.")
-
-
-def _check_number(share: float | None, n: int | None, n_rows: int) -> int | None:
-    """Return how many suspects were asked for; None leaves it to the votes."""
-    if share is not None and n is not None:
-        raise ValueError(f"share and n both say how many suspects to name; got share={share!r} and n={n!r}. Pass one.")
-    if share is not None:
-        return round(check_probability(share, "share") * n_rows)
-    if n is None:
+def _classes(labels: AnyArray, *, said: bool) -> AnyArray | None:
+    """Turn down integers that look like amounts, unless they were said to be classes; return these, or None for all."""
+    if labels.dtype.kind not in "iuf":
         return None
-    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and 0 <= int(n) <= n_rows:
-        return int(n)
-    raise ValueError(f"n must be an integer from 0 to {n_rows}, the number of rows; got {n!r}.")
+    found, counts = np.unique(labels, return_counts=True)
+    if said:
+        return found
+    if look_like_amounts(found, counts):
+        raise ValueError(
+            f"labels must be classes, and {len(found)} different numbers among {len(labels)} labels look like amounts. "
+            'Pass task="regression" to find wrong numbers; if each of them names a class, task="classification", or '
+            "text such as y.astype(str)."
+        )
+    return None
+
+
+def _targets(y: Any, kind: str) -> AnyArray:
+    if kind == "regression":
+        return as_responses(y, "y")
+    return as_indicators(y, "y") if kind == "multilabel" else as_labels(y, "y")

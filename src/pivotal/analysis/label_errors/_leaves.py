@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pivotal.core.progress import tqdm
-from pivotal.core.types import CodeArray, FloatArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["as_trees_have_it", "ask_leaves", "grow_forest", "votes_of_leaves"]
+__all__ = ["ROWS_PER_TREE", "LeafVotes", "as_trees_have_it", "ask_leaves", "grow_forest", "votes_of_leaves"]
 
 _SMALLEST_LEAF: Final = 5
-_ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly better
+ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly better
+
+
+class LeafVotes(NamedTuple):
+    """What the rows in the same leaves say."""
+
+    votes: FloatArray
+    """Sums of what was voted for, received and cast; shape (n_rows, n_columns)."""
+
+    importance: FloatArray
+    """How much the forest uses each feature; shape (n_features,)."""
 
 
 def ask_leaves(
-    X: Any, codes: CodeArray, n_classes: int, *, n_trees: int, seed: int, n_jobs: int | None, progress: bool
-) -> FloatArray:
-    """Return votes for each class, received and cast; shape (n_rows, n_classes).
+    X: Any,
+    targets: AnyArray,
+    columns: FloatArray,
+    *,
+    n_trees: int,
+    seed: int,
+    n_jobs: int | None,
+    progress: bool,
+) -> LeafVotes:
+    """Return votes received and cast.
 
     A tree is grown on some rows, drawn with replacement. A row that was not drawn receives one vote in all, spread over
-    the drawn rows of its leaf, and each of these has as much cast on it, for the label of the row outside. Votes are
-    averaged over the trees a row is outside of.
+    the drawn rows of its leaf, and each of these has as much cast on it, by the row outside. Votes are averaged over
+    the trees a row is outside of.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
         Features.
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels as given.
-    n_classes, n_trees : int
-        Number of classes and of trees.
+    targets : array of shape (n_rows,) or (n_rows, n_labels)
+        What trees are grown for: class codes or 0 and 1 (integers), or numbers (floats).
+    columns : float64 array of shape (n_rows, n_columns)
+        What each row votes for: 1 in the column of its class, say.
+    n_trees : int
     seed : int
         Seed of the forest.
     n_jobs : int or None
@@ -42,29 +60,36 @@ def ask_leaves(
         Whether to show a progress bar.
     """
     X = as_trees_have_it(X)
-    forest = grow_forest(X, codes, n_trees=n_trees, seed=seed, n_jobs=n_jobs)
-    return votes_of_leaves(forest, X, codes, n_classes, progress=progress)
+    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs)
+    votes = votes_of_leaves(forest, X, columns, progress=progress)
+    return LeafVotes(votes, np.asarray(forest.feature_importances_, dtype=np.float64))
 
 
-def votes_of_leaves(forest: Any, X: Any, codes: CodeArray, n_classes: int, *, progress: bool) -> FloatArray:
-    """Return what `ask_leaves` does, of a forest that was grown on the rows."""
-    n_rows, n_trees = len(codes), len(forest.estimators_)
+def votes_of_leaves(forest: Any, X: Any, columns: FloatArray, *, progress: bool) -> FloatArray:
+    """Return the votes that `ask_leaves` does, of a forest that was grown on the rows."""
+    from scipy.sparse import csr_array
+
+    n_rows, n_trees = len(columns), len(forest.estimators_)
     draws = forest.estimators_samples_
     n_outside = np.full(n_rows, len(draws))
     for drawn in draws:
         n_outside[np.unique(drawn)] -= 1
-    votes = np.zeros((n_rows, n_classes))
+    votes = np.zeros(columns.shape)
     trees = zip(forest.estimators_, draws, strict=True)
     for tree, drawn in tqdm(trees, total=n_trees, unit="tree", disable=not progress, desc="asking leaves"):
         leaf = tree.apply(X)
-        cells, size = leaf * n_classes + codes, (leaf.max() + 1) * n_classes
         copies = np.bincount(drawn, minlength=n_rows)
-        outside = np.flatnonzero(copies == 0)
-        inside = np.flatnonzero(copies)
-        shares = 1.0 / n_outside[outside]
-        residents = np.bincount(cells[inside], weights=copies[inside], minlength=size).reshape(-1, n_classes)
-        guests = np.bincount(cells[outside], weights=shares, minlength=size).reshape(-1, n_classes)
-        residents_in_all = residents.sum(axis=1)
+        outside, inside = np.flatnonzero(copies == 0), np.flatnonzero(copies)
+        shares, n_leaves = 1.0 / n_outside[outside], int(leaf.max()) + 1
+
+        def gather(weights: AnyArray, rows: AnyArray, leaf: AnyArray = leaf, n_leaves: int = n_leaves) -> FloatArray:
+            """Sums over the rows of each leaf."""
+            places = csr_array((weights, (leaf[rows], np.arange(len(rows)))), shape=(n_leaves, len(rows)))
+            sums: FloatArray = places @ columns[rows]
+            return sums
+
+        residents, guests = gather(copies[inside].astype(np.float64), inside), gather(shares, outside)
+        residents_in_all = np.bincount(leaf[inside], weights=copies[inside], minlength=n_leaves)
         votes[outside] += residents[leaf[outside]] * (shares / residents_in_all[leaf[outside]])[:, np.newaxis]
         votes[inside] += guests[leaf[inside]] * (copies[inside] / residents_in_all[leaf[inside]])[:, np.newaxis]
     return votes
@@ -75,22 +100,24 @@ def as_trees_have_it(X: Any) -> Any:
     return X.astype(np.float32) if is_sparse(X) else np.ascontiguousarray(X, dtype=np.float32)
 
 
-def grow_forest(X: Any, codes: CodeArray, *, n_trees: int, seed: int, n_jobs: int | None) -> Any:
+def grow_forest(X: Any, targets: AnyArray, *, n_trees: int, seed: int, n_jobs: int | None) -> Any:
     """Return a fitted random forest whose leaves are neighbourhoods: no leaf is very small.
 
     Arguments as in `ask_leaves`, with features as trees have them.
     """
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    forest = RandomForestClassifier(
-        n_trees,
-        min_samples_leaf=_SMALLEST_LEAF,
-        max_samples=min(len(codes), _ROWS_PER_TREE),
-        random_state=seed,
-        n_jobs=n_jobs,
-    )
+    common: dict[str, Any] = {
+        "n_estimators": n_trees,
+        "min_samples_leaf": _SMALLEST_LEAF,
+        "max_samples": min(len(targets), ROWS_PER_TREE),
+        "random_state": seed,
+        "n_jobs": n_jobs,
+    }
+    numbers = targets.dtype.kind == "f"
+    forest = RandomForestRegressor(max_features=1 / 3, **common) if numbers else RandomForestClassifier(**common)
     with warnings.catch_warnings():
         # Many classes of few rows each are no mistake here.
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        forest.fit(X, codes)
+        forest.fit(X, targets)
     return forest

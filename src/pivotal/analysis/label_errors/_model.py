@@ -15,11 +15,12 @@ __all__ = ["ask_model", "check_model"]
 _N_FOLDS: Final = 5
 
 
-def check_model(model: Any) -> None:
-    """Raise unless it is an estimator with probabilities."""
-    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+def check_model(model: Any, task: str) -> None:
+    """Raise unless it is an estimator for the task: with probabilities, unless numbers are to be predicted."""
+    needed, what = ("predict", "regressor") if task == "regression" else ("predict_proba", "classifier")
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, needed)):
         raise TypeError(
-            "model must be a scikit-learn classifier with predict_proba; "
+            f"model must be a scikit-learn {what} with {needed}; "
             f"got {model.__name__ + ', a class' if isinstance(model, type) else type(model).__name__}."
         )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from pivotal.core.games import Soft
+from pivotal.core.games import Game
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Banzhaf
-from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.solvers import Block, Solver, make_solver
 from pivotal.neighbors import Index, blocks
 
@@ -25,10 +26,10 @@ class Nearest(NamedTuple):
     """What the nearest rows say of every row."""
 
     votes: FloatArray
-    """Votes for each class, received and cast; shape (n_rows, n_classes). Every row receives 1 in all."""
+    """Sums of what was voted for, received and cast; shape (n_rows, n_columns). Every row receives 1 vote in all."""
 
     values: FloatArray
-    """Soft-label Banzhaf value of each row to the predictions of all others."""
+    """Banzhaf value of each row to the predictions of all others."""
 
     indices: IndexArray
     """Its nearest rows, nearest first; shape (n_rows, at most N_SHOWN)."""
@@ -38,7 +39,14 @@ class Nearest(NamedTuple):
 
 
 def ask_nearest(
-    index: Index, codes: CodeArray, n_classes: int, k: int, *, max_memory: int | None, progress: bool
+    index: Index,
+    targets: AnyArray,
+    columns: Any,
+    game: Game,
+    k: int,
+    *,
+    max_memory: int | None,
+    progress: bool,
 ) -> Nearest:
     """Let every row be a query to all others, in blocks.
 
@@ -49,10 +57,14 @@ def ask_nearest(
     ----------
     index : Index
         Finds the nearest rows.
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels as given.
-    n_classes, k : int
-        Number of classes, and of neighbours that vote.
+    targets : array of shape (n_rows,) or (n_rows, n_labels)
+        Class codes, numbers, or 0 and 1 for each of many labels.
+    columns : array or CSR matrix of shape (n_rows, n_columns)
+        What each row votes for: 1 in the column of its class, say.
+    game : Game
+        Whose values are computed; with many labels, in the mean over them.
+    k : int
+        Number of neighbours that vote.
     max_memory : int or None
         Bytes for lists of neighbours.
     progress : bool
@@ -60,12 +72,12 @@ def ask_nearest(
     """
     from pivotal.kernels.accumulate import add_queries
 
-    n_rows, measure = len(codes), Banzhaf()
+    n_rows, measure = len(targets), Banzhaf()
     k = min(k, n_rows - 1)  # more neighbours than there are others say the same
     depth = max(min(N_SHOWN, n_rows - 1), measure.depth(k, _GRAIN / 2, n_rows - 1))
     weights = np.round(measure.reach(k, depth) / _GRAIN) * _GRAIN
-    solver = make_solver(Soft(), measure, k, depth, n_classes)
-    votes = np.zeros(n_rows * n_classes)
+    solver = make_solver(game, measure, k, depth, columns.shape[1] if targets.ndim == 1 else 2)
+    votes = np.zeros(columns.shape)
     totals, rests = np.zeros(n_rows), np.zeros(n_rows)
     shown = np.empty((n_rows, min(N_SHOWN, depth)), dtype=np.int64)
     worst = _Worst(n_rows)
@@ -73,24 +85,45 @@ def ask_nearest(
         for queries in blocks(n_rows, index.block_size(depth, max_memory)):
             # One memory layout, or numba would compile the kernels once more for every other.
             indices = np.ascontiguousarray(index.search_self(queries.start, queries.stop, depth)[0])
-            asked = np.arange(queries.start, queries.stop)[:, np.newaxis]
-            given = np.broadcast_to(weights, indices.shape).ravel()
-            np.add.at(votes, (asked * n_classes + codes[indices]).ravel(), given)
-            np.add.at(votes, (indices * n_classes + codes[asked]).ravel(), given)
-            values = _values(solver, codes, indices, codes[queries])
+            given = _ballots(indices, weights, n_rows)
+            _add(given @ columns, votes[queries])
+            _add(given.T @ columns[queries], votes)
+            values = _values(solver, targets, indices, queries)
             add_queries(indices, values, totals, rests)
+            asked = np.arange(queries.start, queries.stop)[:, np.newaxis]
             worst.add(indices, np.broadcast_to(asked, indices.shape), values)
             shown[queries] = indices[:, : shown.shape[1]]
             bar.update(queries.stop - queries.start)
     votes /= weights.sum()
-    return Nearest(votes.reshape(n_rows, n_classes), (totals + rests) / n_rows, shown, worst.queries)
+    return Nearest(votes, (totals + rests) / n_rows, shown, worst.queries)
 
 
-def _values(solver: Solver, codes: CodeArray, indices: IndexArray, targets: CodeArray) -> FloatArray:
-    """Value of each neighbour to its query."""
-    values = np.empty(indices.shape)
-    solver.solve(Block(codes[indices], None, targets), solver.scratch(), values)
-    return values
+def _ballots(indices: IndexArray, weights: FloatArray, n_rows: int) -> Any:
+    """Votes of the neighbours of each query; sparse, of shape (n_queries, n_rows)."""
+    ends = np.arange(len(indices) + 1) * len(weights)
+    entries = np.broadcast_to(weights, indices.shape).ravel()
+    return csr_array((entries, indices.ravel(), ends), shape=(len(indices), n_rows))
+
+
+def _add(table: Any, sums: FloatArray) -> None:
+    """Add a table, dense or sparse, to sums."""
+    if isinstance(table, np.ndarray):
+        sums += table
+    else:
+        entries = table.tocoo()
+        sums[entries.row, entries.col] += entries.data
+
+
+def _values(solver: Solver, targets: AnyArray, indices: IndexArray, queries: slice) -> FloatArray:
+    """Value of each neighbour to its query, in the mean over labels."""
+    mean, one = np.zeros(indices.shape), np.empty(indices.shape)
+    labels = targets if targets.ndim == 2 else targets[:, np.newaxis]
+    for column in range(labels.shape[1]):
+        known = np.ascontiguousarray(labels[:, column])
+        solver.solve(Block(known[indices], None, known[queries]), solver.scratch(), one)
+        mean += one
+    mean /= labels.shape[1]
+    return mean
 
 
 class _Worst:

@@ -1,0 +1,130 @@
+"""Who votes: the nearest rows, rows in the same leaves, and regressions that leave out the row they speak about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pivotal.analysis.label_errors._landmarks import Columns, Kernel, Landmarks, column_scale
+from pivotal.analysis.label_errors._leaves import ROWS_PER_TREE, ask_leaves
+from pivotal.analysis.label_errors._ridge import LeaveOneOut
+from pivotal.core.progress import tqdm
+from pivotal.core.threads import count_threads, run_all, single_threaded_blas
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import is_sparse
+
+__all__ = ["DEFAULT", "QUICK", "VOTERS", "Opinions", "check_voters", "make_regressions"]
+
+VOTERS: Final = ("neighbors", "forest", "linear", "rbf", "laplace")
+DEFAULT: Final = ("forest", "linear", "rbf", "laplace")
+QUICK: Final = ("neighbors",)
+_LANDMARKS: Final = 1000
+_SPARSE_LANDMARKS: Final = 1500  # text has more directions
+_FEW_LANDMARKS: Final = 600  # where rows are few, all of them; then half of them
+_WIDEST: Final = 1000  # features that a linear regression takes as they are
+REGRESSIONS: Final = ("linear", "rbf", "laplace")
+
+
+def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str, ...]:
+    """Return who votes, in the usual order."""
+    if voters is None:
+        return DEFAULT if n_trees else QUICK
+    asked = (voters,) if isinstance(voters, str) else tuple(voters)
+    unknown = [name for name in asked if name not in VOTERS]
+    if unknown or not asked:
+        got = f"got {unknown[0]!r}" if unknown else "got none"
+        raise ValueError(f"voters must be some of {', '.join(VOTERS)}; {got}. Leave them out for the usual ones.")
+    if "forest" in asked and not n_trees:
+        raise ValueError("a forest needs trees to vote; got n_trees=0. Set n_trees=100, or leave it out of voters.")
+    return tuple(name for name in VOTERS if name in asked)
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """Asks a forest and regressions about all rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+    names : tuple of str
+        Who is asked; `VOTERS` other than the nearest rows.
+    n_trees, seed : int
+    n_jobs : int or None
+        Threads; opinions do not depend on it.
+    progress : bool
+        Whether to show progress bars.
+    """
+
+    X: Any
+    names: tuple[str, ...]
+    n_trees: int
+    seed: int
+    n_jobs: int | None
+    progress: bool
+
+    def forest(self, targets: AnyArray, columns: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
+        """Return what rows in the same leaves say, and how much the forest uses each feature; see `ask_leaves`."""
+        if "forest" not in self.names:
+            return None, None
+        found = ask_leaves(
+            self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, n_jobs=self.n_jobs, progress=self.progress
+        )
+        return found
+
+    def regressions(self, importance: FloatArray | None) -> dict[str, LeaveOneOut]:
+        """Return the regressions that are asked, by name, ready for any targets."""
+        names = [name for name in REGRESSIONS if name in self.names]
+        return make_regressions(self.X, names, importance, self.seed, self.n_jobs, progress=self.progress)
+
+
+def make_regressions(
+    X: Any,
+    names: Sequence[str],
+    importance: FloatArray | None,
+    seed: int,
+    n_jobs: int | None,
+    *,
+    progress: bool,
+) -> dict[str, LeaveOneOut]:
+    """Decompose the features once for each regression.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+    names : sequence of str
+        Some of linear, rbf and laplace.
+    importance : float64 array of shape (n_features,) or None
+        By which the features of the Laplace kernel are scaled.
+    seed : int
+        Of the landmarks and of the rows that regressions are fitted to.
+    n_jobs : int or None
+    progress : bool
+    """
+    n_rows = X.shape[0]
+    shuffled = np.random.default_rng(seed).permutation(n_rows)
+    chosen, fitted = shuffled[: count_landmarks(n_rows, sparse=is_sparse(X))], np.sort(shuffled[:ROWS_PER_TREE])
+    made: dict[str, LeaveOneOut] = {}
+    with tqdm(total=len(names), unit="regression", disable=not progress, desc="asking regressions") as bar:
+
+        def make(name: str) -> None:
+            made[name] = LeaveOneOut(_features(X, name, importance, chosen), fitted)
+            bar.update()
+
+        with single_threaded_blas():
+            run_all(make, names, count_threads(n_jobs))
+    return {name: made[name] for name in names}
+
+
+def count_landmarks(n_rows: int, *, sparse: bool) -> int:
+    """Return how many landmarks serve so many rows: all of few, half of more, and never more than some."""
+    return min(n_rows, _SPARSE_LANDMARKS) if sparse else min(n_rows, max(_FEW_LANDMARKS, n_rows // 2), _LANDMARKS)
+
+
+def _features(X: Any, name: str, importance: FloatArray | None, chosen: IndexArray) -> Any:
+    if name == "linear" and not is_sparse(X) and X.shape[1] <= _WIDEST:
+        return Columns(X, column_scale(X, None))
+    kernel: dict[str, Kernel] = {"linear": "linear", "rbf": "rbf", "laplace": "laplace"}
+    return Landmarks(X, kernel[name], chosen, column_scale(X, importance) if name == "laplace" else None)

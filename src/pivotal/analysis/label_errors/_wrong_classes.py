@@ -1,0 +1,95 @@
+"""Wrong classes: what all voters together say of the label of each row."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from pivotal.analysis.label_errors._counts import count_errors
+from pivotal.analysis.label_errors._errors import LabelErrors
+from pivotal.analysis.label_errors._mixture import as_chances, floor_of, margins, mix
+from pivotal.analysis.label_errors._model import ask_model
+from pivotal.analysis.label_errors._request import Request
+from pivotal.core.games import Soft
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+
+__all__ = ["find_wrong_classes"]
+
+
+def find_wrong_classes(request: Request, labels: AnyArray, codes: CodeArray, n_classes: int) -> LabelErrors:
+    """Find rows whose class is in doubt.
+
+    Parameters
+    ----------
+    request : Request
+    labels : array of shape (n_rows,)
+        Labels as given.
+    codes : int32 array of shape (n_rows,)
+        Their class codes.
+    n_classes : int
+    """
+    n_rows = len(codes)
+    rows = np.arange(n_rows)
+    ones = csr_array((np.ones(n_rows), codes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
+    near, verdict = request.ask_nearest(codes, ones, Soft())
+    chances = _ask(request, codes, n_classes, near.votes)
+    votes, weights = mix(list(chances.values()), codes)
+
+    own = votes[rows, codes]
+    votes[rows, codes] = -1.0
+    rival = votes.argmax(axis=1).astype(np.int32)
+    rival_votes = np.maximum(votes[rows, rival], 0.0)
+    outvoted = rival_votes > own
+    predicted = np.where(outvoted, rival, codes)
+    scores = margins(own, rival_votes) if n_classes > 1 else np.ones(n_rows)
+    probable = outvoted & (rival_votes >= request.odds * own)
+    order, suspects = request.choose(scores, probable)
+    names = labels[_first_of_each(codes, n_classes)]
+    return LabelErrors(
+        scores=scores,
+        order=order,
+        suspects=suspects,
+        given=labels.copy(),
+        suggested=names[predicted],
+        confidence=np.maximum(own, rival_votes),
+        values=near.values,
+        nearest=near.indices,
+        spoiled=near.spoiled,
+        probable=probable,
+        ids=request.ids,
+        settings=request.settings(
+            "classification", dict(zip(chances, weights, strict=True)), n_classes=n_classes, **verdict
+        ),
+        support=own,
+        rival_support=rival_votes,
+        rivals=names[rival],
+        estimate=count_errors(own, rival_votes, codes, predicted),
+    )
+
+
+def _ask(request: Request, codes: CodeArray, n_classes: int, nearest: FloatArray) -> dict[str, FloatArray]:
+    """Return what each voter says; in single precision, as there may be many rows and classes."""
+    said: dict[str, FloatArray] = {}
+    if "neighbors" in request.voters or n_classes == 1:
+        said["neighbors"] = as_chances(nearest)
+    if n_classes == 1:
+        return said
+    if set(request.voters) > {"neighbors"} or "neighbors" not in request.voters:
+        ones, floor, opinions = np.eye(n_classes)[codes], floor_of(n_classes), request.opinions
+        leaves, importance = opinions.forest(codes, ones)
+        if leaves is not None:
+            said["forest"] = as_chances(leaves).astype(np.float32)
+        for name, regression in opinions.regressions(importance).items():
+            said[name] = as_chances(regression.predict(ones), floor=floor).astype(np.float32)
+    if request.model is not None:
+        said["model"] = ask_model(
+            request.model, request.X, codes, n_classes, seed=request.seed, progress=request.progress
+        )
+    return said
+
+
+def _first_of_each(codes: CodeArray, n_classes: int) -> IndexArray:
+    """Return a row of each class, so that labels keep their type."""
+    rows = np.empty(n_classes, dtype=np.int64)
+    rows[codes[::-1]] = np.arange(len(codes))[::-1]
+    return rows
