@@ -45,8 +45,8 @@ def features(y):
 def test_amounts_are_not_classes(name, tmp_path, capsys):
     y = AMOUNTS[name]
     X = features(y)
-    for compute in (value, find_label_errors):
-        with pytest.raises(ValueError, match=r"look like amounts.*utility=\"regression\".*y\.astype\(str\)"):
+    for compute, fix in ((value, "utility"), (find_label_errors, "task")):
+        with pytest.raises(ValueError, match=rf"look like amounts.*{fix}=\"regression\".*y\.astype\(str\)"):
             compute(X, y)
     pd.DataFrame(X, columns=["a", "b"]).assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     for command in ("value", "clean"):
@@ -67,6 +67,7 @@ def test_amounts_that_are_classes_can_be_said_to_be(tmp_path):
     by_text = value(X, y.astype(str)).values
     assert np.array_equal(value(X, y, classes=np.unique(y)).values, by_text)
     assert find_label_errors(X, y.astype(str), n_trees=0).scores.shape == (500,)
+    assert find_label_errors(X, y, n_trees=0, task="classification").scores.shape == (500,)
     pd.DataFrame(X, columns=["a", "b"]).assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     arguments = [str(tmp_path / "t.csv"), "--label", "y", "--classes", "--quiet"]
     assert main(["value", *arguments, "--scale", "none", "-o", str(tmp_path / "v.csv")]) == 0

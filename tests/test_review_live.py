@@ -180,10 +180,10 @@ def test_where_neighbours_alone_vote_scores_are_those_of_a_fresh_search(seed, k,
     fresh = find_label_errors(X[rows], live.codes[rows], k=k, n_trees=0)
     assert scores.scores[rows] == pytest.approx(fresh.scores, abs=1e-12)
     assert scores.confidence[rows] == pytest.approx(fresh.confidence, abs=1e-12)
-    rival = np.abs(scores.rivals[rows] - scores.scores[rows])
+    rival = np.abs(scores.rivals[rows] - scores.support[rows])
     clear = rival > 1e-12  # where votes are equal, either label may be named
     assert np.array_equal(scores.suggested[rows][clear], fresh.suggested[clear])
-    edge = np.abs(scores.rivals[rows] - 2.0 * scores.scores[rows]) < 1e-12
+    edge = np.abs(scores.rivals[rows] - 2.0 * scores.support[rows]) < 1e-12
     assert np.array_equal(scores.suspect[rows][~edge], fresh.probable[~edge])
 
 
@@ -195,7 +195,7 @@ def test_other_voters_stand_as_they_were_and_far_rows_are_left_alone():
     scores.refresh(touched)
     others = np.setdiff1d(touched, row)
     change = (live.ballots.shares(others) - before.shares(others))[np.arange(len(others)), live.codes[others]]
-    assert scores.scores[others] == pytest.approx(np.clip(errors.scores[others] + 0.5 * change, 0.0, 1.0), abs=1e-12)
+    assert scores.support[others] == pytest.approx(np.clip(errors.support[others] + 0.5 * change, 0.0, 1.0), abs=1e-12)
     still = np.setdiff1d(np.arange(300), touched)
     assert np.array_equal(scores.scores[still], errors.scores[still])
 
@@ -258,8 +258,19 @@ def test_another_opinion_takes_over_with_all_that_changed_since():
     assert not scores.suspect[~live.alive].any()
 
 
-@pytest.mark.parametrize(
-    ("settings", "share"), [({}, 1.0), ({"n_trees": 5}, 0.5), ({"n_trees": 5, "model": "x"}, 1 / 3)]
-)
-def test_every_kind_of_voter_has_the_same_share(settings, share):
-    assert neighbors_share(settings) == pytest.approx(share)
+@pytest.mark.parametrize(("n_trees", "share"), [(0, 1.0), (5, 0.5)])
+def test_settings_tell_how_far_votes_follow_the_neighbours(n_trees, share):
+    errors = scored(n_trees)[0]
+    assert neighbors_share(errors.settings) == pytest.approx(share)
+
+
+def test_scores_that_follow_the_neighbours_come_near_those_of_all_voters_asked_again():
+    errors, live, scores, _, codes = scored(30)
+    rows = np.arange(30)  # where errors were planted
+    scores.refresh(live.edit(rows, codes[rows], np.ones(30, bool), 3))
+    X = points(300, 8, 3)[0]
+    X[:, 0] += 2.0 * codes
+    again = find_label_errors(X, codes, k=5, n_trees=30)
+    moved = np.abs(again.scores - errors.scores) > 0.1
+    assert moved.sum() > 20
+    assert np.abs(scores.scores - again.scores)[moved].mean() < 0.7 * np.abs(errors.scores - again.scores)[moved].mean()

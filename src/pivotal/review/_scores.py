@@ -1,9 +1,9 @@
 """Scores, suggestions and suspects that follow the decisions.
 
 `find_label_errors` asks several kinds of voters about the table. What they said is an opinion, about the labels as they
-were then. After every decision the nearest neighbours are asked again, exactly; what the others said stands. So a score
-is the one of the opinion plus the change of the neighbours' share, times the share that neighbours have in the whole
-vote. Where neighbours are the only voters, scores, suggestions and suspects are those of a fresh search in the table
+were then. After every decision the nearest neighbours are asked again, exactly, and stand in for all voters: votes are
+those of the opinion plus the change of the neighbours' shares, times a factor that the settings tell. Where neighbours
+are the only voters it is 1, and scores, suggestions and suspects are those of a fresh search in the table
 as it is now. All voters can be asked again at any time, which makes another opinion.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.label_errors import LabelErrors
+from pivotal.analysis.label_errors import LabelErrors, margins
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.review._ballots import Ballots
 from pivotal.review._live import LiveNeighbors
@@ -37,6 +37,8 @@ class Opinion:
         Class codes of the labels that they judged.
     own, rival : float64 arrays of shape (n_rows,)
         Share of the votes for that label, and for the other label that has the most.
+    rivals : int32 array of shape (n_rows,)
+        Class codes of the latter.
     suggested : int32 array of shape (n_rows,)
         Class codes of the labels with the most votes.
     named : bool array of shape (n_rows,)
@@ -50,6 +52,7 @@ class Opinion:
     codes: CodeArray
     own: FloatArray
     rival: FloatArray
+    rivals: CodeArray
     suggested: CodeArray
     named: npt.NDArray[np.bool_]
     ballots: Ballots
@@ -74,16 +77,12 @@ def opinion_of(errors: LabelErrors, classes: Classes, rows: IndexArray, codes: C
         Votes of neighbours at that time.
     """
     own, rival = np.ones(len(codes)), np.zeros(len(codes))
-    suggested, named = codes.copy(), np.zeros(len(codes), np.bool_)
-    scores = np.clip(np.asarray(errors.scores, np.float64), 0.0, 1.0)
-    confidence = np.clip(np.asarray(errors.confidence, np.float64), 0.0, 1.0)
+    rivals, suggested, named = codes.copy(), codes.copy(), np.zeros(len(codes), np.bool_)
+    own[rows], rival[rows], rivals[rows] = errors.support, errors.rival_support, classes.encode(errors.rivals)
     suggested[rows] = classes.encode(errors.suggested)
-    own[rows] = scores
-    # Where no label has more votes than the given one, its best rival has at most what is left.
-    rival[rows] = np.where(suggested[rows] != codes[rows], confidence, np.minimum(scores, 1.0 - scores))
     named[rows[errors.suspects]] = True
     share, odds = neighbors_share(errors.settings), float(errors.settings.get("odds", _ODDS))
-    return Opinion(codes.copy(), own, rival, suggested, named, ballots.copy(), share, odds)
+    return Opinion(codes.copy(), own, rival, rivals, suggested, named, ballots.copy(), share, odds)
 
 
 class LiveScores:
@@ -99,6 +98,8 @@ class LiveScores:
     Attributes
     ----------
     scores : float64 array of shape (n_rows,)
+        How the present label stands against its best rival, as in `LabelErrors`.
+    support : float64 array of shape (n_rows,)
         Share of the votes for the present label.
     rivals : float64 array of shape (n_rows,)
         Share of the votes for the other label that has the most.
@@ -114,13 +115,14 @@ class LiveScores:
 
     def _take(self, opinion: Opinion) -> None:
         self._opinion = opinion
-        self.scores, self.rivals = opinion.own.copy(), opinion.rival.copy()
+        self.support, self.rivals = opinion.own.copy(), opinion.rival.copy()
+        self.scores = margins(self.support, self.rivals)
         self.suggested, self.suspect = opinion.suggested.copy(), opinion.named.copy()
 
     @property
     def confidence(self) -> FloatArray:
         """Share of the votes for the suggested label; shape (n_rows,)."""
-        return np.where(self.suggested == self._live.codes, self.scores, self.rivals)
+        return np.where(self.suggested == self._live.codes, self.support, self.rivals)
 
     @property
     def n_changed(self) -> int:
@@ -143,21 +145,21 @@ class LiveScores:
         now, then = self._live.ballots.shares(rows), said.ballots.shares(rows)
         then = np.pad(then, ((0, 0), (0, now.shape[1] - then.shape[1])))  # nobody voted for labels that came later
         first = np.minimum(said.share * then, said.rival[rows, np.newaxis])
-        first[at, said.suggested[rows]] = said.rival[rows]
+        first[at, said.rivals[rows]] = said.rival[rows]
         first[at, said.codes[rows]] = said.own[rows]
         votes = np.clip(first + said.share * (now - then), 0.0, 1.0)
-        self.scores[rows] = votes[at, own]
+        support = votes[at, own]
         votes[at, own] = -1.0
         rival = votes.argmax(axis=1).astype(np.int32)
-        self.rivals[rows] = np.maximum(votes[at, rival], 0.0)
-        outvoted = self.rivals[rows] > self.scores[rows]
+        rivals = np.maximum(votes[at, rival], 0.0)
+        outvoted = rivals > support
+        self.support[rows], self.rivals[rows], self.scores[rows] = support, rivals, margins(support, rivals)
         self.suggested[rows] = np.where(outvoted, rival, own)
-        probable = outvoted & (self.rivals[rows] >= said.odds * self.scores[rows])
+        probable = outvoted & (rivals >= said.odds * support)
         unchanged = (now == then).all(axis=1) & (own == said.codes[rows])
         self.suspect[rows] = np.where(unchanged, said.named[rows], probable)
 
 
 def neighbors_share(settings: Any) -> float:
-    """Return the part that the nearest neighbours have in the votes: every kind of voter has the same."""
-    kinds = 1 + bool(settings.get("n_trees", 0)) + (settings.get("model") is not None)
-    return 1.0 / kinds
+    """Return how far the votes follow when the nearest neighbours change their mind: they stand in for all voters."""
+    return float(settings.get("neighbors_share", 1.0))

@@ -82,10 +82,10 @@ class Views:
         sampled = [entry for entry in sure if entry.queue == "random"]
         left = scores.suspect & ~session.decided
         others = session.unsuspected & ~session.decided & ~left
-        odds = log_odds(scores.scores[left], scores.rivals[left])
+        odds = log_odds(scores.scores[left], 1.0 - scores.scores[left])
         suspects, elsewhere = estimate_left(
             odds,
-            log_odds(np.array([e.score for e in seen]), np.array([_rival(e) for e in seen])),
+            log_odds(np.array([e.score for e in seen]), np.array([1.0 - e.score for e in seen])),
             np.array([float(e.action != "keep") for e in seen]),
             int(others.sum()),
             (len(sampled), sum(entry.action != "keep" for entry in sampled)),
@@ -149,7 +149,7 @@ class Views:
             "given": names[session.classes.given[row]],
             "label": names[session.live.codes[row]] if session.live.alive[row] else None,
             "suggested": names[scores.suggested[row]],
-            "confidence": float(scores.rivals[row] if suggests else scores.scores[row]),
+            "confidence": float(scores.rivals[row] if suggests else scores.support[row]),
             "score": float(scores.scores[row]),
             "value": float(session.live.values(np.array([row]))[0]),
             "suspect": bool(scores.suspect[row]),
@@ -255,11 +255,6 @@ class Views:
         right = sum(entry.label == wrong[entry.row] for entry in found)
         harmed = len(changed) - len(found)
         return {"planted": len(wrong), "found": len(found), "right": right, "harmed": harmed}
-
-
-def _rival(entry: Entry) -> float:
-    """Share of the votes for the other label, at the time of a decision."""
-    return entry.confidence if entry.suggested != entry.given else min(entry.score, 1.0 - entry.score)
 
 
 def _told(entry: Entry) -> dict[str, Any]:

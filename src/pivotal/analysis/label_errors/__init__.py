@@ -17,5 +17,6 @@
 from pivotal.analysis.label_errors._counts import ErrorCount
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors
+from pivotal.analysis.label_errors._mixture import margins
 
-__all__ = ["ErrorCount", "LabelErrors", "find_label_errors"]
+__all__ = ["ErrorCount", "LabelErrors", "find_label_errors", "margins"]

@@ -11,7 +11,8 @@ class, to one class, and near boundaries; 1 to 20 % of the labels (`benchmarks/c
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -32,7 +33,8 @@ _HIGH: Final = (0.2, 0.0, 0.65)
 _SAMPLING: Final = 0.5  # times 1 / sqrt(count), for what chance adds
 
 
-class ErrorCount(NamedTuple):
+@dataclass(frozen=True)
+class ErrorCount:
     """An estimated number of wrong labels, and the interval that holds it in nine cases of ten."""
 
     count: float
@@ -43,10 +45,8 @@ class ErrorCount(NamedTuple):
     def __str__(self) -> str:
         return f"{self.count:.0f} ({self.low:.0f} to {self.high:.0f})"
 
-    def __add__(self, other: object) -> ErrorCount:  # type: ignore[override]
+    def __add__(self, other: ErrorCount) -> ErrorCount:
         """Add the estimates and the ends of the intervals, as if both were off to the same side."""
-        if not isinstance(other, ErrorCount):
-            return NotImplemented
         return ErrorCount(self.count + other.count, self.low + other.low, self.high + other.high, self.level)
 
 
@@ -72,7 +72,7 @@ def count_errors(own: FloatArray, rival: FloatArray, given: CodeArray, predicted
     all_outvoted = math.log((float(outvoted.sum()) + 0.5) / count)
     doubt = 1.0 - _kappa(given, predicted)
     chance = _SAMPLING / math.sqrt(count + 1.0)
-    below = min(0.0, _LOW[0] + _LOW[1] * doubt + _LOW[2] * all_outvoted) - chance
+    below = min(-0.1, _LOW[0] + _LOW[1] * doubt + _LOW[2] * all_outvoted) - chance
     above = max(0.1, _HIGH[0] + _HIGH[1] * doubt + _HIGH[2] * all_outvoted) + chance
     return ErrorCount(min(count, n_rows), count * math.exp(below), min(count * math.exp(above), float(n_rows)))
 
@@ -111,8 +111,9 @@ def _surest(confidence: FloatArray, predicted: CodeArray) -> FloatArray:
 def _kappa(given: CodeArray, predicted: CodeArray) -> float:
     """Return how much more often votes and labels agree than by chance, from 0 to 1."""
     n_classes = int(max(given.max(), predicted.max())) + 1
-    shares = np.bincount(given, minlength=n_classes) / len(given), np.bincount(predicted, minlength=n_classes) / len(
-        given
+    shares = (
+        np.bincount(given, minlength=n_classes) / len(given),
+        np.bincount(predicted, minlength=n_classes) / len(given),
     )
     by_chance = float(shares[0] @ shares[1])
     if by_chance >= 1.0:

@@ -144,14 +144,8 @@ def find_label_errors(
         n_jobs=n_jobs,
         progress=progress,
     )  # fmt: skip
-    if kind == "regression":
-        from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
-
-        return find_wrong_numbers(request, labels, y)
-    if kind == "multilabel":
-        from pivotal.analysis.label_errors._many_labels import find_wrong_cells
-
-        return find_wrong_cells(request, labels, y)
+    if kind != "classification":
+        raise ValueError(f"{kind} is not yet looked at.")
     known = ClassCodes.of(labels, classes=_classes(labels, said=task != "auto"))
     return find_wrong_classes(request, labels, known.encode(labels, "y"), len(known.classes))
 

@@ -127,4 +127,4 @@ def _products(rows: Any, landmarks: Any) -> FloatArray:
 def _squares(rows: Any) -> FloatArray:
     if is_sparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->i", rows, rows), dtype=np.float64)

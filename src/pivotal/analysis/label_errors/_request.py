@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.analysis.label_errors._nearest import Nearest, ask_nearest
-from pivotal.analysis.label_errors._voters import Opinions
+from pivotal.analysis.label_errors._voters import Opinions, as_voters_see
 from pivotal.core.games import Game
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_probability, is_sparse
@@ -60,7 +60,7 @@ class Request:
     @property
     def opinions(self) -> Opinions:
         """The voters other than the nearest rows."""
-        return Opinions(self.X, self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
+        return Opinions(as_voters_see(self.X), self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
 
     def ask_nearest(self, targets: AnyArray, columns: Any, game: Game) -> tuple[Nearest, dict[str, Any]]:
         """Return what the nearest rows say, and whether they are the true ones, for the settings."""

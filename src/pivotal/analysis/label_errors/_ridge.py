@@ -17,7 +17,7 @@ __all__ = ["PENALTIES", "Features", "LeaveOneOut"]
 
 PENALTIES: Final = np.geomspace(1e-5, 1e-1, 9)  # times the trace of the features' Gram matrix
 _TINY: Final = 1e-9  # directions with less than this share of the largest variance are noise of the computation
-_LARGEST_LEVERAGE: Final = 0.999
+_LARGEST_LEVERAGE: Final = 1.0 - 1e-9
 _ROWS_THAT_CHOOSE: Final = 5000  # more would not choose another penalty
 _BLOCK: Final = 4096  # rows predicted at a time; of a fixed size, so that sums do not depend on memory
 
@@ -97,7 +97,8 @@ class LeaveOneOut:
         return float(PENALTIES[int(np.argmin(errors))])
 
     def _shrinkage(self, penalty: float) -> FloatArray:
-        return self._variances / (self._variances + penalty * self._variances.sum())
+        shrinkage: FloatArray = self._variances / (self._variances + penalty * self._variances.sum())
+        return shrinkage
 
     def _without_own(self, some: slice, known: FloatArray, weights: FloatArray, shrink: FloatArray) -> FloatArray:
         """Return leave-one-out predictions of centred targets, for some of the fitted rows."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from pivotal.analysis.label_errors._landmarks import Columns, Kernel, Landmarks, column_scale
 from pivotal.analysis.label_errors._leaves import ROWS_PER_TREE, ask_leaves
@@ -16,7 +17,7 @@ from pivotal.core.threads import count_threads, run_all, single_threaded_blas
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["DEFAULT", "QUICK", "VOTERS", "Opinions", "check_voters", "make_regressions"]
+__all__ = ["DEFAULT", "QUICK", "VOTERS", "Opinions", "as_voters_see", "check_voters", "make_regressions"]
 
 VOTERS: Final = ("neighbors", "forest", "linear", "rbf", "laplace")
 DEFAULT: Final = ("forest", "linear", "rbf", "laplace")
@@ -25,6 +26,10 @@ _LANDMARKS: Final = 1000
 _SPARSE_LANDMARKS: Final = 1500  # text has more directions
 _FEW_LANDMARKS: Final = 600  # where rows are few, all of them; then half of them
 _WIDEST: Final = 1000  # features that a linear regression takes as they are
+_DENSE: Final = 0.25  # share of entries other than 0 from which a sparse matrix is a dense one
+_MOST_DENSE: Final = 2**27  # entries that are made dense
+_TEXT: Final = 0.05  # share of entries other than 0 up to which a wide dense matrix is a sparse one
+_TEXT_WIDTH: Final = 500
 REGRESSIONS: Final = ("linear", "rbf", "laplace")
 
 
@@ -40,6 +45,22 @@ def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str,
     if "forest" in asked and not n_trees:
         raise ValueError("a forest needs trees to vote; got n_trees=0. Set n_trees=100, or leave it out of voters.")
     return tuple(name for name in VOTERS if name in asked)
+
+
+def as_voters_see(X: Any) -> Any:
+    """Return features dense or sparse by what they hold, not by how they came: text is sparse, embeddings are not.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+    """
+    n_rows, width = X.shape
+    if is_sparse(X):
+        dense = X.nnz >= _DENSE * n_rows * width and n_rows * width <= _MOST_DENSE
+        return X.toarray() if dense else X
+    if width >= _TEXT_WIDTH and np.count_nonzero(X) <= _TEXT * n_rows * width:
+        return csr_array(X)
+    return np.ascontiguousarray(X)  # one memory layout, as it decides in which order sums are made
 
 
 @dataclass(frozen=True)
@@ -69,14 +90,15 @@ class Opinions:
         """Return what rows in the same leaves say, and how much the forest uses each feature; see `ask_leaves`."""
         if "forest" not in self.names:
             return None, None
-        found = ask_leaves(
+        return ask_leaves(
             self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, n_jobs=self.n_jobs, progress=self.progress
         )
-        return found
 
     def regressions(self, importance: FloatArray | None) -> dict[str, LeaveOneOut]:
         """Return the regressions that are asked, by name, ready for any targets."""
         names = [name for name in REGRESSIONS if name in self.names]
+        if not names:
+            return {}
         return make_regressions(self.X, names, importance, self.seed, self.n_jobs, progress=self.progress)
 
 
