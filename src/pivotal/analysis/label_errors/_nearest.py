@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 from pivotal.core.games import Game
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Banzhaf
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.solvers import Block, Solver, make_solver
 from pivotal.neighbors import Index, blocks
 
-__all__ = ["N_SHOWN", "N_SPOILED", "Nearest", "ask_nearest"]
+__all__ = ["N_SHOWN", "N_SPOILED", "Nearest", "ask_nearest", "one_hot"]
 
 N_SHOWN: Final = 5  # nearest rows remembered
 N_SPOILED: Final = 3  # spoiled predictions remembered
@@ -36,6 +36,12 @@ class Nearest(NamedTuple):
 
     spoiled: IndexArray
     """The rows whose prediction it harms most, worst first; shape (n_rows, N_SPOILED), -1 where there are fewer."""
+
+
+def one_hot(codes: CodeArray, n_classes: int) -> Any:
+    """Return what rows vote for: 1 in the column of their class; CSR, of shape (n_rows, n_classes)."""
+    n_rows = len(codes)
+    return csr_array((np.ones(n_rows), codes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
 
 
 def ask_nearest(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from pivotal.analysis.label_errors._counts import count_errors
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._mixture import as_chances, floor_of, margins, mix
 from pivotal.analysis.label_errors._model import ask_model
+from pivotal.analysis.label_errors._nearest import one_hot
 from pivotal.analysis.label_errors._request import Request
 from pivotal.core.games import Soft
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
@@ -30,8 +30,7 @@ def find_wrong_classes(request: Request, labels: AnyArray, codes: CodeArray, n_c
     """
     n_rows = len(codes)
     rows = np.arange(n_rows)
-    ones = csr_array((np.ones(n_rows), codes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
-    near, verdict = request.ask_nearest(codes, ones, Soft())
+    near, verdict = request.ask_nearest(codes, one_hot(codes, n_classes), Soft())
     chances = _ask(request, codes, n_classes, near.votes)
     votes, weights = mix(list(chances.values()), codes)
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.label_errors._leaves import as_trees_have_it, grow_forest, votes_of_leaves
-from pivotal.analysis.label_errors._nearest import ask_nearest
+from pivotal.analysis.label_errors._nearest import ask_nearest, one_hot
 from pivotal.analysis.selection._selection_data import SelectionData
+from pivotal.core.games import Soft
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
@@ -73,13 +74,14 @@ class Surroundings:
         data = self.data
         rows = np.arange(data.n_rows)
         voters = min(_VOTERS, max(_PLURALITY, data.n_rows // _VOTERS))  # of few rows, the twentieth nearest is far
+        ones = one_hot(data.codes, data.n_classes)
         near = ask_nearest(
-            self.index, data.codes, data.n_classes, voters, max_memory=data.max_memory, progress=self.progress
+            self.index, data.codes, ones, Soft(), voters, max_memory=data.max_memory, progress=self.progress
         )
         votes = near.votes
         if self.forest is not None:
             X = as_trees_have_it(data.X)
-            votes = votes + votes_of_leaves(self.forest, X, data.codes, data.n_classes, progress=self.progress)
+            votes = votes + votes_of_leaves(self.forest, X, ones.toarray(), progress=self.progress)
         few = np.zeros((data.n_rows, data.n_classes), np.int32)
         labels = data.codes[near.indices[:, :_PLURALITY]]
         np.add.at(few, (rows[:, np.newaxis], labels), 1)
