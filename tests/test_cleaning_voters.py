@@ -15,8 +15,8 @@ from sklearn.metrics import average_precision_score
 
 from effort import examples
 from pivotal.analysis.label_errors import find_label_errors, margins
+from pivotal.analysis.label_errors._blend import as_chances, mix, mixture_weights
 from pivotal.analysis.label_errors._landmarks import Columns, Landmarks, column_scale
-from pivotal.analysis.label_errors._mixture import as_chances, mix, mixture_weights
 from pivotal.analysis.label_errors._ridge import PENALTIES, LeaveOneOut
 from pivotal.analysis.label_errors._voters import VOTERS, as_voters_see, count_landmarks, make_regressions
 

@@ -5,7 +5,7 @@
            ├──► _ridge, _landmarks  regressions that leave out the row they speak about
            └──► _model              what an estimator says, if one is passed
                   │
-               _voters, _mixture    who votes, and how much say each has
+               _voters, _blend      who votes, and how much say each has
                   │
                _wrong_classes, _wrong_numbers, _many_labels ──► _errors
                   │                                             one frozen object
@@ -14,9 +14,9 @@
 `benchmarks/cleaning.py` is the study behind the defaults; its table is in `docs/cleaning.md`.
 """
 
+from pivotal.analysis.label_errors._blend import margins
 from pivotal.analysis.label_errors._counts import ErrorCount
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors
-from pivotal.analysis.label_errors._mixture import margins
 
 __all__ = ["ErrorCount", "LabelErrors", "find_label_errors", "margins"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pivotal.analysis.label_errors._blend import as_chances, floor_of, margins, mix
 from pivotal.analysis.label_errors._counts import count_errors
 from pivotal.analysis.label_errors._errors import LabelErrors
-from pivotal.analysis.label_errors._mixture import as_chances, floor_of, margins, mix
 from pivotal.analysis.label_errors._model import ask_model
 from pivotal.analysis.label_errors._nearest import one_hot
 from pivotal.analysis.label_errors._request import Request
