@@ -23,6 +23,8 @@ AMOUNTS = {
     "many ages": RNG.integers(17, 91, 5000),
     "mostly zero": np.where(RNG.random(600) < 0.8, 0, RNG.integers(1, 10**6, 600)),
     "floats": RNG.integers(100, 400, 200).astype(float),
+    "one by one": RNG.integers(50_000, 900_000, 300).astype(object),
+    "decimals": np.array([decimal.Decimal(int(n)) for n in RNG.integers(100, 9999, 100)], dtype=object),
     "unsigned": RNG.integers(0, 2**40, 60).astype(np.uint64),
 }
 CLASSES = {
@@ -106,6 +108,15 @@ def test_large_labels_stay_apart_in_python():
         assert np.array_equal(value(X, labels, k=1).values, value(X, [0, 1] * 2, k=1).values)
     mixed = value(X, np.array([BIG, BIG + 1] * 2), X, np.array([BIG, BIG + 1] * 2, np.uint64), k=1).values
     assert np.array_equal(mixed, value(X, [0, 1] * 2, X, [0, 1] * 2, k=1).values)
+    beside_floats = value(X, np.array([BIG, BIG + 1] * 2), X[:1], np.array([float(BIG)]), k=1).values
+    assert np.array_equal(beside_floats, value(X, [0, 1] * 2, X[:1], [0], k=1).values)
+
+
+@pytest.mark.parametrize("label", [1.5, decimal.Decimal("1.5"), np.inf])
+@pytest.mark.parametrize("kind", [float, object])
+def test_fractions_are_no_classes_whatever_holds_them(label, kind):
+    with pytest.raises(ValueError, match=rf"Unknown label type.*such as {label} are none"):
+        as_labels(np.array([label, 2] * 20, dtype=kind), "y")
 
 
 def test_a_test_set_of_unknown_labels_is_an_error(tmp_path, capsys, caplog):

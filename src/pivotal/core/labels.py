@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import numbers
+from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -37,13 +39,29 @@ def as_labels(y: Any, name: str) -> AnyArray:
         )
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold class labels; got dtype {labels.dtype}.")
-    if labels.dtype.kind == "f" and not np.all(labels == np.floor(labels)):
-        odd = labels[labels != np.floor(labels)][0]
+    plain = _as_numbers(labels)
+    whole = None if plain is None else np.isfinite(plain) & (plain == np.floor(plain))
+    if plain is not None and whole is not None and not whole.all():
+        odd = plain[~whole][0]
+        kind = "fractions" if np.isfinite(odd) else "numbers"
         raise ValueError(
-            f"Unknown label type: {name} must hold class labels, and fractions such as {odd} are none. "
+            f"Unknown label type: {name} must hold class labels, and {kind} such as {odd} are none. "
             'Use utility="regression" for numbers, or give the classes names.'
         )
     return labels
+
+
+def _as_numbers(labels: AnyArray) -> AnyArray | None:
+    """Return labels that are numbers as an array of these, also where Python holds each; None for other labels."""
+    if labels.dtype.kind in "iuf":
+        return labels
+    if labels.dtype.kind != "O" or not all(
+        isinstance(label, numbers.Real | Decimal) and not isinstance(label, bool | np.bool_) for label in labels
+    ):
+        return None
+    if all(isinstance(label, numbers.Integral) and abs(int(label)) < 2**63 for label in labels):
+        return labels.astype(np.int64)
+    return labels.astype(np.float64)
 
 
 def as_responses(y: Any, name: str) -> FloatArray:
@@ -80,8 +98,8 @@ class ClassCodes(NamedTuple):
         """
         every = pd.Index(pd.unique(_together(labels)))
         if classes is None:
-            if counted and labels[0].dtype.kind in "iuf":
-                check_classes(*np.unique(labels[0], return_counts=True))
+            if counted and (amounts := _as_numbers(labels[0])) is not None:
+                check_classes(*np.unique(amounts, return_counts=True))
             return cls(every)
         given = pd.Index(as_labels(classes, "classes"))
         if given.has_duplicates:
@@ -222,7 +240,10 @@ def _one_dimensional(y: Any, name: str) -> AnyArray:
 
 def _together(labels: tuple[AnyArray, ...]) -> AnyArray:
     """Concatenate without turning numbers into text, or integers of two types into floats."""
-    if len({_is_text(part) for part in labels}) > 1 or {"i", "u"} <= {part.dtype.kind for part in labels}:
+    kinds = {part.dtype.kind for part in labels}
+    plain = [part for part in labels if part.dtype.kind in "iuf"]
+    large = len(kinds & set("iuf")) > 1 and any(np.any(np.abs(part) >= 2.0**53) for part in plain)
+    if len({_is_text(part) for part in labels}) > 1 or {"i", "u"} <= kinds or large:
         labels = tuple(part.astype(object) for part in labels)
     return np.concatenate(labels)
 
