@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,19 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "saved.parquet")
     with pytest.raises(FileNotFoundError, match=r"cannot read .*saved\.parquet: there is no such file"):
         Values.load(tmp_path / "saved.parquet")
+
+
+def test_a_file_is_read_in_the_thread_that_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Threads of Arrow's that ask a Python file for bytes may still run when the process ends, and abort it.
+    CLASSES.save(tmp_path / "saved.parquet")
+    readers: set[int] = set()
+
+    class Watched(io.FileIO):
+        def read(self, size: int | None = -1) -> bytes:
+            readers.add(threading.get_ident())
+            return super().read(size)
+
+    monkeypatch.setattr("pivotal.results.storage.open_regular", Watched)
+    for _ in range(20):
+        assert Values.load(tmp_path / "saved.parquet").equals(CLASSES)
+    assert readers == {threading.get_ident()}

@@ -215,7 +215,8 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
             if type(written) is not int or written < 1:
                 raise ValueError(f"format {str(written)[:60]} is not known")
             if written <= _FORMAT:
-                table = parquet.read()
+                # Threads of Arrow's that have asked a Python file for bytes may outlive it and end the process.
+                table = parquet.read(use_threads=False)
                 table.validate(full=True)
                 return table, about
     raise ValueError(f"{path} has format {written}, newer than {_FORMAT}, which this pivotal reads; upgrade pivotal.")

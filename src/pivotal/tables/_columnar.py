@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -34,7 +35,8 @@ def read_parquet(source: Any, path: str, limit: Limit) -> pa.Table:
         # Text that is repeated is kept once until it is known that it fits: a small file may hold a lot of it.
         texts = [field.name for field in parquet.schema_arrow if _may_repeat(field.type)]
         with pq.ParquetFile(source, read_dictionary=texts) if texts else parquet as thrifty:
-            cells = thrifty.read()
+            # Threads of Arrow's that have asked a Python stream for bytes may outlive it and end the process.
+            cells = thrifty.read(use_threads=isinstance(source, Path))
         schema = parquet.schema_arrow
     check_memory(sum(_unpacked(column) for column in cells.columns), path)
     return _checked(cells.cast(schema) if cells.schema != schema else cells)
