@@ -199,7 +199,8 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
     """
     with _opened(path) as source:
         try:
-            parquet = pq.ParquetFile(source, page_checksum_verification=True)
+            # Threads of Arrow's that have asked a Python file for bytes may outlive it and end the process.
+            parquet = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
             metadata = parquet.schema_arrow.metadata or {}
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{path} is not a Parquet file; give a file written by Values.save.") from error
@@ -215,7 +216,6 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
             if type(written) is not int or written < 1:
                 raise ValueError(f"format {str(written)[:60]} is not known")
             if written <= _FORMAT:
-                # Threads of Arrow's that have asked a Python file for bytes may outlive it and end the process.
                 table = parquet.read(use_threads=False)
                 table.validate(full=True)
                 return table, about

@@ -30,13 +30,14 @@ def _as_arrow_errors() -> Iterator[None]:
 @_as_arrow_errors()
 def read_parquet(source: Any, path: str, limit: Limit) -> pa.Table:
     """Read a Parquet file: a path, or a binary stream."""
-    with pq.ParquetFile(source) as parquet:
+    # Threads of Arrow's that have asked a Python stream for bytes may outlive it and end the process.
+    threads = isinstance(source, Path)
+    with pq.ParquetFile(source, pre_buffer=threads) as parquet:
         limit.check(parquet.metadata.num_rows, path)
         # Text that is repeated is kept once until it is known that it fits: a small file may hold a lot of it.
         texts = [field.name for field in parquet.schema_arrow if _may_repeat(field.type)]
-        with pq.ParquetFile(source, read_dictionary=texts) if texts else parquet as thrifty:
-            # Threads of Arrow's that have asked a Python stream for bytes may outlive it and end the process.
-            cells = thrifty.read(use_threads=isinstance(source, Path))
+        with pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads) if texts else parquet as thrifty:
+            cells = thrifty.read(use_threads=threads)
         schema = parquet.schema_arrow
     check_memory(sum(_unpacked(column) for column in cells.columns), path)
     return _checked(cells.cast(schema) if cells.schema != schema else cells)
@@ -60,6 +61,8 @@ def _unpacked(column: pa.ChunkedArray) -> int:
 @_as_arrow_errors()
 def read_feather(source: Any, path: str, limit: Limit) -> pa.Table:
     """Read a Feather file: a path, or a binary stream."""
+    if not isinstance(source, Path):
+        source = pa.BufferReader(source.read())  # as above, and there is no way to ask for no threads
     try:
         reader = pa.ipc.open_file(source)
     except pa.ArrowInvalid:  # the first version of the format is another one
