@@ -8,6 +8,7 @@ import pickle
 import pprint
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -354,9 +355,30 @@ def test_indexes_of_each_shard() -> None:
         assert lazy.compute().neighbors_exact is True
     for approximate in ("faiss-ivf", pivotal.neighbors.FaissHNSW()):
         found = pivotal.value(cut(X, [100, 200]), y, Q, t, neighbors=approximate).compute()
-        assert (found.neighbors_exact, found.recall, found.error_bound) == (False, None, None)
+        # Shards of so few points are searched exhaustively.
+        assert (found.neighbors_exact, found.recall, found.error_bound) == (False, 1.0, None)
         assert found.bound_given_neighbors == local.error_bound
-        assert "recall=unknown" in repr(found)
+
+
+@pytest.mark.parametrize("each_other", [False, True])
+def test_the_recall_of_an_approximate_index_is_measured(each_other: bool, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)
+    X, y, Q = rng.normal(size=(1200, 12)), rng.integers(0, 2, 1200), rng.normal(size=(90, 12))
+    queries = () if each_other else (Q, np.arange(90) % 2)
+    careless = pivotal.neighbors.FaissIVF(n_lists=32, n_probes=1)
+    how = {"neighbors": careless, "k": 3, "block_size": 20}
+    one = pivotal.value(cut(X, [1200]), y, *queries, **how).compute()
+    here = pivotal.value(X, y, *queries, **how)
+    assert here.recall is not None
+    assert one.recall is not None
+    assert abs(one.recall - here.recall) < 0.07  # other queries are drawn
+    assert here.recall < 0.8
+    several = cut(X, [600, 600])
+    found = [pivotal.value(several, y, *queries, checkpoint=tmp_path / "c", **how).compute() for _ in range(2)]
+    assert 0.0 < found[0].recall < 1.0
+    assert found[0].equals(found[1])  # the second time from the blocks on disk
+    assert found[0].error_bound is None
 
 
 def test_lists_that_prove_too_short_are_made_longer() -> None:

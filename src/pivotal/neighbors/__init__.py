@@ -20,7 +20,7 @@ an index that is not known to be exact; `Index.exact` says what it is, and an ob
 """
 
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
-from pivotal.neighbors._audit import NeighborAudit, Verdict
+from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
 from pivotal.neighbors._balls import Balls, as_balls, check_no_own
 from pivotal.neighbors._external import ForeignIndex, TreeIndex
 from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of
@@ -57,6 +57,7 @@ __all__ = [
     "as_balls",
     "as_bytes",
     "as_index",
+    "audited_queries",
     "blocks",
     "check_no_own",
     "fitting_queries",
@@ -65,4 +66,5 @@ __all__ = [
     "measure_recall",
     "open_source",
     "orders_of",
+    "recall_of",
 ]

@@ -29,7 +29,7 @@ from pivotal.neighbors._sources import RowSource, take_rows
 from pivotal.neighbors.index import Index
 from pivotal.neighbors.metrics import Metric, with_estimates
 
-__all__ = ["NeighborAudit", "Verdict"]
+__all__ = ["NeighborAudit", "Verdict", "audited_queries", "recall_of"]
 
 _SAMPLE, _FEWEST = 200, 4
 # What the sample may cost: lists in entries, and exhaustive search in numbers compared. A function of the user's is
@@ -66,7 +66,46 @@ class _Sample(NamedTuple):
 
     def recall(self, k: int) -> float:
         """Share of the true neighbours that are found, the smallest over the first k, k + 1, ... of the lists."""
-        return float(self.found[min(k, len(self.found)) - 1 :].min())
+        return _smallest(self.found, k)
+
+
+def audited_queries(shape: tuple[int, int], depth: int, metric: Metric) -> int:
+    """Return how many queries an exhaustive search may be asked about.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of training points and of features.
+    depth : int
+        Length of the lists.
+    metric : str or callable
+        By which rows are compared.
+    """
+    cost = shape[0] * (max(shape[1], _NARROW) if isinstance(metric, str) else _CALL)
+    return max(_FEWEST, min(_SAMPLE, _ENTRIES // depth, _NUMBERS // cost))
+
+
+def recall_of(distances: FloatArray, limits: FloatArray, k: int) -> float:
+    """Return the share of the true neighbours that lists hold, the smallest over the first k, k + 1, ... of them.
+
+    Parameters
+    ----------
+    distances, limits : float64 arrays of shape (n_queries, depth)
+        True distances of what was found, and those of the nearest.
+    k : int
+        Number of neighbours that vote.
+    """
+    return _smallest(_shares(distances, limits + _slack(limits)), k)
+
+
+def _smallest(shares: FloatArray, k: int) -> float:
+    return float(shares[min(k, len(shares)) - 1 :].min())
+
+
+def _slack(limits: FloatArray) -> FloatArray:
+    """Return by how much distances may differ and count as equal."""
+    slack: FloatArray = _OWN_PART * limits + _LIST_PART * limits[:, -1:]
+    return slack
 
 
 class NeighborAudit:
@@ -130,7 +169,7 @@ class NeighborAudit:
         except (TypeError, ValueError) as error:
             self._not_measured(error)
             return
-        slack = _OWN_PART * limits + _LIST_PART * limits[:, -1:]
+        slack = _slack(limits)
         sample = _Sample(
             n_queries,
             _shares(lengths, limits + slack),
@@ -192,8 +231,7 @@ class NeighborAudit:
             return None
         self._n_asked += n_queries
         n_features = self._X.shape[1] if len(self._X.shape) > 1 else 1
-        cost = self._index.n_train * (max(n_features, _NARROW) if isinstance(self._metric, str) else _CALL)
-        most = max(_FEWEST, min(_SAMPLE, _ENTRIES // depth, _NUMBERS // cost))
+        most = audited_queries((self._index.n_train, n_features), depth, self._metric)
         # Of many small batches not every one is sampled, but all queries have the same chance.
         wanted = most * n_queries / self._n_asked
         whole = int(wanted) + int(np.random.default_rng(self._n_asked).random() < wanted % 1.0)

@@ -14,12 +14,13 @@ from typing import Any, Final
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.valuation.dask.dask_tasks import Account, Parts
+from pivotal.neighbors import is_exact
+from pivotal.valuation.dask.dask_tasks import NOT_MEASURED, Account, Parts
 from pivotal.valuation.dask.recipe import Plan
 
 __all__ = ["FORMAT", "Expected", "pack", "unpack"]
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Number of the way in which blocks are written; another number is another checkpoint."""
 
 _FLOAT, _INT, _BOOL = np.dtype("<f8"), np.dtype("<i8"), np.dtype("?")
@@ -36,8 +37,9 @@ _KINDS: Final[dict[str, np.dtype[Any]]] = {
     "depth": _INT,
     "error": _FLOAT,
     "short": _BOOL,
+    "recall": _FLOAT,
 }
-_SCALARS: Final = ("spread", "depth", "error", "short")
+_SCALARS: Final = ("spread", "depth", "error", "short", "recall")
 _SLACK: Final = 1e-6  # of the utility's range: what rounding could never explain
 
 
@@ -104,7 +106,7 @@ def unpack(content: bytes, expected: Expected) -> Parts:
     except Exception as error:  # zipfile and NumPy fail in a dozen ways on bytes that are neither
         raise ValueError(f"{type(error).__name__}: {error}") from error
     if bytes(arrays.pop("identity")).hex() != expected.identity:
-        raise ValueError("it belongs to another valuation")
+        raise ValueError("it belongs to another valuation, or to data that were changed since")
     scalars = {name: arrays.pop(name) for name in _SCALARS}
     account = Account(
         arrays.pop("everyone"),
@@ -115,6 +117,7 @@ def unpack(content: bytes, expected: Expected) -> Parts:
         int(scalars["depth"]),
         float(scalars["error"]),
         bool(scalars["short"]),
+        float(scalars["recall"]),
     )
     _check_account(account, expected)
     parts = Parts(arrays["points"], arrays["values"], arrays["starts"], account)
@@ -179,6 +182,9 @@ def _check_account(account: Account, expected: Expected) -> None:
         raise ValueError(f"depth must lie between 0 and {plan.n_players}; got {account.depth}")
     if account.short or account.error < 0 or (account.dropped < 0).any():
         raise ValueError("bounds on errors must not be negative, and lists long enough")
+    measured = 0.0 <= account.recall <= 1.0 and not is_exact(plan.recipe.neighbors)
+    if account.recall != NOT_MEASURED and not measured:
+        raise ValueError(f"recall must lie between 0 and 1, for an approximate index alone; got {account.recall:g}")
 
 
 def _check_parts(parts: Parts, expected: Expected) -> None:

@@ -89,6 +89,10 @@ class Checkpoint:
         opened = replace(self, identity=hashlib.sha256(told).hexdigest())
         return opened, frozenset(int(found[1]) for name in names if (found := _BLOCK.fullmatch(name)))
 
+    def of_data(self, content: str) -> Self:
+        """Return the same for blocks of certain data, given by a text that stands for what they hold."""
+        return replace(self, identity=hashlib.sha256(f"{self.identity} {content}".encode()).hexdigest())
+
     def save(self, block: int, parts: Parts) -> None:
         """Keep a finished block."""
         self.folder.write(_name(block), pack(parts, self.identity))

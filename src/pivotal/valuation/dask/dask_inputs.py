@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import getitem
 from typing import Any
@@ -39,10 +39,14 @@ class Rows:
         Cut by rows alone.
     name : str
         What the user calls it.
+    by_content : bool, default=False
+        Whether the array's own name stands for what it holds: that of an array in memory does, that of a file or of a
+        folder of chunks may stay the same when they are written again.
     """
 
     array: Any
     name: str
+    by_content: bool = False
 
     @property
     def n_chunks(self) -> int:
@@ -76,7 +80,7 @@ class Rows:
                 f"{other.name} and {self.name} must have the same length; got {sum(other.lengths)} rows and "
                 f"{sum(self.lengths)}."
             )
-        return Rows(self.array.rechunk({0: other.lengths}), self.name)
+        return replace(self, array=self.array.rechunk({0: other.lengths}))
 
 
 def together(X: Any, y: Any, x_name: str, y_name: str) -> tuple[Rows, Rows]:
@@ -145,8 +149,10 @@ def as_points(X: Any, name: str) -> Rows:
             "dask.dataframe.read_parquet or dask.array.from_zarr."
         )
     if not is_lazy(X):
-        X = X if isinstance(X, np.memmap) and X.ndim == 2 else check_features(X, name)
-        return Rows(da.from_array(X, chunks=("auto", -1), asarray=False if is_sparse(X) else None), name)
+        on_disk = isinstance(X, np.memmap) and X.ndim == 2
+        X = X if on_disk else check_features(X, name)
+        cut = da.from_array(X, chunks=("auto", -1), asarray=False if is_sparse(X) else None)
+        return Rows(cut, name, by_content=not on_disk)
     if is_frame(X):
         # What the columns are is known before any row is.
         example = check_features(X._meta_nonempty, name)
@@ -173,6 +179,7 @@ def as_rows(y: Any, name: str) -> Rows:
     """
     import dask.array as da
 
+    by_content = not is_lazy(y) and not isinstance(y, np.memmap)
     if is_frame(y):
         if getattr(y, "ndim", 1) == 2 and len(y.columns) == 1:
             y = y[y.columns[0]]
@@ -191,7 +198,7 @@ def as_rows(y: Any, name: str) -> Rows:
         raise ValueError(f"{name} must be one-dimensional, a label per point; got shape {y.shape}.{fix}")
     if 0 in y.shape:
         raise ValueError(f"{name} must hold at least one label; got none.")
-    return Rows(y, name)
+    return Rows(y, name, by_content)
 
 
 def row_names(X: Any) -> Any:

@@ -17,6 +17,7 @@ from pivotal.neighbors import Index, as_index
 from pivotal.valuation.dask.recipe import Plan
 
 __all__ = [
+    "NOT_MEASURED",
     "SHORT",
     "Account",
     "Candidates",
@@ -40,6 +41,10 @@ __all__ = [
     "take_labels",
     "take_queries",
 ]
+
+
+NOT_MEASURED: Final = -1.0
+"""In place of a recall where there was no need to measure it, or no query was drawn."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,9 @@ class Account(NamedTuple):
     error: float
     short: bool
     """Whether lists must be longer for the tolerance."""
+
+    recall: float = NOT_MEASURED
+    """Share of the true neighbours that the index found for some of the queries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +283,7 @@ class Count(NamedTuple):
     depth: int
     error: float
     short: bool
+    recall: float | None
 
 
 def add_up(accounts: Sequence[Account]) -> Count:
@@ -288,7 +297,16 @@ def add_up(accounts: Sequence[Account]) -> Count:
         max(account.depth for account in accounts),
         max(account.error for account in accounts),
         any(account.short for account in accounts),
+        _mean_recall(accounts),
     )
+
+
+def _mean_recall(accounts: Sequence[Account]) -> float | None:
+    """Return the recall of the blocks that were sampled, each counting as many times as it has queries."""
+    sampled = [(account.recall, len(account.everyone)) for account in accounts if account.recall != NOT_MEASURED]
+    if not sampled:
+        return None
+    return min(1.0, sum(recall * size for recall, size in sampled) / sum(size for _, size in sampled))
 
 
 def mean_of(sums: Sums, count: Count) -> FloatArray:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import getitem
 from typing import Any, Final
 
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.types import AnyArray, FloatArray
+from pivotal.neighbors import is_exact
 from pivotal.valuation.dask.blocks import Expected
 from pivotal.valuation.dask.checkpoint import Checkpoint
+from pivotal.valuation.dask.dask_audit import content_of, measure, of_content, sampled_blocks, search_all
 from pivotal.valuation.dask.dask_inputs import Rows
 from pivotal.valuation.dask.dask_tasks import (
-    Candidates,
+    NOT_MEASURED,
     Part,
     Parts,
     account_of,
@@ -79,6 +81,12 @@ class Problem:
     def weighted(self) -> bool:
         """Whether anything was said about how much queries count."""
         return any(said is not None for said in (*self.query_weights, self.own_weights))
+
+    @property
+    def by_content(self) -> bool:
+        """Whether the names of all data stand for what they hold."""
+        rows = (self.points, self.labels, self.queries, self.targets)
+        return all(one is None or one.by_content for one in rows)
 
     def blocks(self) -> Iterator[tuple[int, Part]]:
         """Cut the queries: the chunk, and which of its rows."""
@@ -147,20 +155,34 @@ def build(problem: Problem, token: str, finished: frozenset[int] | set[int] = fr
     )
     blocks = list(problem.blocks())
     graph.n_blocks = len(blocks)
+    stamped = problem.checkpoint is not None and not problem.by_content
+    if stamped:
+        for shard, labels in enumerate(problem.labels.keys):
+            tasks[key("content", shard)] = (content_of, graph.plan, problem.points.keys[shard], labels)
+        tasks[key("contents")] = (list, [key("content", shard) for shard in shards])
+    audited = frozenset[int]() if is_exact(recipe.neighbors) else sampled_blocks(len(blocks))
     weighted = _weigh(problem, tasks, key, len(blocks)) if problem.weighted else None
     for block, (chunk, part) in enumerate(blocks):
         labelled = problem.labels if problem.targets is None else problem.targets
         tasks[key("codes", block)] = (take_labels, graph.plan, labelled.keys[chunk], part)
         solved = key("solved", block)
         share = None if weighted is None else (getitem, weighted, block)
+        source, own = (problem.points, chunk) if problem.queries is None else (problem.queries, None)
+        tasks[key("queries", block)] = (take_queries, source.keys[chunk], part, own)
+        checkpoint: Any = problem.checkpoint
+        if stamped:
+            checkpoint = (of_content, checkpoint, key("contents"), key("queries", block), key("codes", block))
         if block in finished:
-            tasks[solved] = (_load, graph.plan, key("codes", block), share, problem.checkpoint, block)
+            tasks[solved] = (_load, graph.plan, key("codes", block), share, checkpoint, block)
         else:
-            source, own = (problem.points, chunk) if problem.queries is None else (problem.queries, None)
-            tasks[key("queries", block)] = (take_queries, source.keys[chunk], part, own)
             near = _find(tasks, key, graph.plan, block, shards)
+            recall: Any = NOT_MEASURED
+            if block in audited:
+                true = _find_all(tasks, key, problem, block, len(audited))
+                recall = (measure, graph.plan, near, true, key("queries", block), len(audited))
             number = (number_queries, graph.plan, chunk, part)
-            tasks[solved] = (_solve, graph.plan, near, key("codes", block), share, number, problem.checkpoint, block)
+            values = (solve, graph.plan, near, key("codes", block), share, number)
+            tasks[solved] = (_keep, values, recall, checkpoint, block)
         tasks[key("account", block)] = (account_of, solved)
         tasks.update({key("part", block, shard): (part_of, solved, shard) for shard in shards})
     tasks[graph.count] = (add_up, [key("account", block) for block in range(len(blocks))])
@@ -180,12 +202,26 @@ def _find(tasks: dict[Any, Any], key: Key, plan: str, block: int, shards: range)
     """Add the search of a block in all shards, and the tree that merges what is found; return the key of its root."""
     near = [key("near", block, shard) for shard in shards]
     tasks.update({name: (search, plan, key("shard", shard), key("queries", block)) for shard, name in enumerate(near)})
-    level = 0
+    return _merge(tasks, key, ("merged", block), near)
+
+
+def _find_all(tasks: dict[Any, Any], key: Key, problem: Problem, block: int, n_sampled: int) -> Any:
+    """Add the exhaustive search for some queries of a block, as `_find` does for all of them with the index."""
+    near = [key("true", block, shard) for shard in range(problem.points.n_chunks)]
+    for shard, name in enumerate(near):
+        points = problem.points.keys[shard]
+        tasks[name] = (search_all, key("plan"), shard, points, key("queries", block), n_sampled)
+    return _merge(tasks, key, ("truly", block), near)
+
+
+def _merge(tasks: dict[Any, Any], key: Key, place: tuple[str, int], near: list[Any]) -> Any:
+    """Add the tree that merges the lists of all shards; return the key of its root."""
+    (name, block), level = place, 0
     while len(near) > 1:
         level += 1
         groups = [near[first : first + _MERGED_AT_ONCE] for first in range(0, len(near), _MERGED_AT_ONCE)]
-        near = [key("merged", block, level, place) for place in range(len(groups))]
-        tasks.update({name: (merge, plan, group) for name, group in zip(near, groups, strict=True)})
+        near = [key(name, block, level, number) for number in range(len(groups))]
+        tasks.update({one: (merge, key("plan"), group) for one, group in zip(near, groups, strict=True)})
     return near[0]
 
 
@@ -198,16 +234,8 @@ def _weigh(problem: Problem, tasks: dict[Any, Any], key: Key, n_blocks: int) -> 
     return name
 
 
-def _solve(
-    plan: Plan,
-    near: Candidates,
-    targets: AnyArray,
-    weights: FloatArray | None,
-    first: int,
-    checkpoint: Checkpoint | None,
-    block: int,
-) -> Parts:
-    parts = solve(plan, near, targets, weights, first)
+def _keep(parts: Parts, recall: float, checkpoint: Checkpoint | None, block: int) -> Parts:
+    parts = replace(parts, account=parts.account._replace(recall=recall))
     if checkpoint is not None and not parts.account.short:
         checkpoint.save(block, parts)
     return parts

@@ -325,7 +325,8 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
         error=count.error,
         ids=ids,
         vote_resolution=resolution(recipe.bits) if recipe.weights.weighted else 0.0,
-        neighbors_exact=is_exact(recipe.neighbors),  # the recall of an approximate index is not measured here
+        neighbors_exact=is_exact(recipe.neighbors),
+        recall=count.recall,
     )
     return values
 
