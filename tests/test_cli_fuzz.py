@@ -153,12 +153,24 @@ OWN = {
         "--fix": ("fixed.csv -", "TABLE out.csv"),
         "--drop": ("kept.tsv", "TABLE -"),
     },
-    "select": {"--warm-start": ("0 3", "")},
+    "select": {
+        "--warm-start": ("0 3", ""),
+        "--method": ("exchange random value herding", "no exact"),
+        "--size": ("10% 0.2 5", "0 1.5 -3 x% nan"),
+        "--keep": ("0.5", "0 1"),
+        "--quotas": ("data balanced", "no"),
+        "--group": ("who", "no y"),
+        "--report": ("page.html", "out.csv -"),
+    },
     "remove": {"--share": ("0.1", "")},
     "pay": {"--budget": ("1 1000 1e17", ""), "--decimals": ("0 2 12", "")},
 }
 FLAGS = ["--quiet"] * 4 + ["--verbose", "--safe-csv"] * 2 + ["--no-such-option"]
-SWITCHES = {"clean": ["--check", "--all"], "select": ["--by-class"], "pay": ["--non-negative"]}
+SWITCHES = {
+    "clean": ["--check", "--all"],
+    "select": ["--by-class", "--no-estimate", "--no-estimate", "--for-test"],
+    "pay": ["--non-negative"],
+}
 
 
 def given_to(option: str, usual: str, odd: str) -> st.SearchStrategy[list[str]]:

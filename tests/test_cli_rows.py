@@ -56,6 +56,7 @@ def features(frame):
     return StandardScaler().fit_transform(frame[["x", "y"]].to_numpy())
 
 
+RANKING = ["select", "-o", "OUT", "--method", "value"]
 COMMON = ["--label", "animal", "--features", "x,y", "--text", "note", "--id", "key"]
 
 
@@ -65,7 +66,7 @@ def lines(path):
 
 def test_select_keeps_the_most_valuable_rows(tmp_path, frame, table, features, capsys):
     out = tmp_path / "best.csv"
-    assert main(["select", table, "-n", "10", *COMMON, "-o", str(out)]) == 0
+    assert main(["select", table, "-n", "10", "--method", "value", *COMMON, "-o", str(out)]) == 0
     best = sorted(pivotal.value(features, frame["animal"]).order()[:10])
     whole = lines(tmp_path / "train.csv")
     assert lines(out) == [whole[0], *(whole[1 + row] for row in best)]
@@ -74,7 +75,8 @@ def test_select_keeps_the_most_valuable_rows(tmp_path, frame, table, features, c
 
 def test_select_from_a_warm_start(tmp_path, frame, table, features):
     out = tmp_path / "best.csv"
-    assert main(["select", table, "-n", "10", "--warm-start", "4", "--seed", "5", *COMMON, "-o", str(out)]) == 0
+    ranking = ["select", table, "--size", "10", "--method", "value"]
+    assert main([*ranking, "--warm-start", "4", "--seed", "5", *COMMON, "-o", str(out)]) == 0
     warm = np.random.default_rng(5).permutation(60)[:4]
     best = [row for row in pivotal.value(features, frame["animal"]).order() if row not in warm][:6]
     whole = lines(tmp_path / "train.csv")
@@ -83,7 +85,8 @@ def test_select_from_a_warm_start(tmp_path, frame, table, features):
 
 def test_select_by_class(tmp_path, frame, table, features):
     out = tmp_path / "best.csv"
-    assert main(["select", table, "-n", "11", "--by-class", *COMMON, "-o", str(out), "--quiet"]) == 0
+    ranking = ["select", table, "-n", "11", "--method", "value", "--by-class"]
+    assert main([*ranking, *COMMON, "-o", str(out), "--quiet"]) == 0
     ranked = pivotal.value(features, frame["animal"]).order()
     labels = frame["animal"].to_numpy()
     counts = {animal: round(11 * np.mean(labels == animal)) for animal in ("cat", "dog")}
@@ -123,6 +126,7 @@ def test_held_out_rows_judge_and_take_no_part(tmp_path, frame, table, features, 
     frame.iloc[rare].assign(x=lambda rows: rows["x"] + 2).to_csv(test, index=False)
     apart, with_test = tmp_path / "apart.csv", tmp_path / "with.csv"
     arguments = [command, table, "-n", "7", *COMMON[:4], "-k", "3", "--utility", "soft"]
+    arguments += ["--method", "value"] if command == "select" else []
     assert main([*arguments, "-o", str(apart)]) == 0
     capsys.readouterr()
     assert main([*arguments, "--test", str(test), "-o", str(with_test)]) == 0
@@ -312,17 +316,33 @@ def test_clean_on_stdout(table, capsys):
     ("arguments", "message"),
     [
         (["select"], "say where to write the rows with -o"),
-        (["select", "-o", "OUT"], "say how many rows to keep, for example -n 1000"),
-        (["select", "-o", "OUT", "-n", "0"], "-n must be between 1 and the 60 rows there are to select from; got 0"),
-        (["select", "-o", "OUT", "-n", "61"], "-n must be between 1 and the 60 rows"),
-        (["select", "-o", "OUT", "-n", "5", "--warm-start", "6"], "--warm-start must be between 0 and the 5 of -n"),
+        (["select", "-o", "OUT"], "say how many rows to keep, for example --size 10% or -n 1000"),
+        ([*RANKING, "-n", "0"], "-n must be between 1 and the 60 rows there are to select from; got 0"),
+        ([*RANKING, "-n", "61"], "-n must be between 1 and the 60 rows"),
+        ([*RANKING, "-n", "5", "--warm-start", "6"], "--warm-start must be between 0 and the 5 rows to keep"),
+        ([*RANKING, "-n", "5", "--by-class", "--utility", "regression", "--label", "x"], "--by-class needs"),
+        ([*RANKING, "-n", "5", "--quotas", "data"], "--quotas is no part of a ranking by value; leave it out"),
+        (["select", "-o", "OUT", "--size", "0"], "size must be an integer from 1 to 60"),
+        (["select", "-o", "OUT", "--size", "many"], "size must be an integer from 1 to 60"),
+        (["select", "-o", "OUT", "--size", "5", "-n", "5"], "not allowed with argument"),
+        (["select", "-o", "OUT", "--keep", "2"], "keep must be"),
+        (["select", "-o", "OUT", "-n", "5", "--method", "best"], "--method must be one of exchange"),
         (
-            ["select", "-o", "OUT", "-n", "5", "--by-class", "--utility", "regression", "--label", "x"],
-            "--by-class needs",
+            ["select", "-o", "OUT", "-n", "5", "--utility", "soft"],
+            "--utility is only for a ranking by value; add --method",
         ),
+        (["select", "-o", "OUT", "-n", "5", "--warm-start", "2"], "--warm-start is only for a ranking by value"),
+        (["select", "-o", "OUT", "-n", "5", "--price", "x"], "--price and --budget go together"),
+        (
+            ["select", "-o", "OUT", "--budget", "9", "--price", "owner"],
+            "--price must name a column of numbers; got 'ann'",
+        ),
+        (["select", "-o", "OUT", "-n", "5", "--group", "ownr"], "did you mean 'owner'?"),
+        (["select", "-o", "OUT", "-n", "5", "--for-test"], "--for-test serves test rows"),
+        (["select", "-o", "OUT", "-n", "5", "--report", "OUT"], "outputs must go to different files"),
         (["select", "-o", "TABLE", "-n", "5"], "is read from and must not be written over"),
         (["remove", "-n", "3"], "say where to write the rows with -o"),
-        (["remove", "-o", "OUT"], "say how many rows to remove, for example --share 0.1 or -n 50"),
+        (["remove", "-o", "OUT", "--utility", "soft"], "--utility is for removing a number of rows; add --share 0.1"),
         (["remove", "-o", "OUT", "-n", "60"], "the rows to remove must be between 1 and 59, one less than there are"),
         (["remove", "-o", "OUT", "--share", "1.5"], "--share must be between 0 and 1, such as 0.1; got 1.5"),
         (["remove", "-o", "OUT", "--share", "0.001"], "the rows to remove must be between 1 and 59"),

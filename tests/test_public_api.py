@@ -22,7 +22,7 @@ NAMES = {
     "methods", "neighbors", "paper", "plots", "report", "sweep", "value",
     "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors", "verify",
     "write_report", "CheckUp", "check",
-    "Selection", "select",
+    "Selection", "remove_harmful", "select",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pivotal.analysis import retrieval
     from pivotal.analysis.checkup import CheckUp, check
     from pivotal.analysis.label_errors import LabelErrors, find_label_errors
-    from pivotal.analysis.selection import Selection, select
+    from pivotal.analysis.selection import Selection, remove_harmful, select
     from pivotal.baselines.retraining import value_by_retraining
     from pivotal.core.conventions import Convention, conventions
     from pivotal.core.games import (
@@ -98,6 +98,7 @@ __all__ = [
     "neighbors",
     "paper",
     "plots",
+    "remove_harmful",
     "report",
     "retrieval",
     "select",
@@ -118,7 +119,7 @@ _HOME = {
     "baselines.retraining": ["value_by_retraining"],
     "analysis.checkup": ["CheckUp", "check"],
     "analysis.label_errors": ["LabelErrors", "find_label_errors"],
-    "analysis.selection": ["Selection", "select"],
+    "analysis.selection": ["Selection", "remove_harmful", "select"],
     "valuation.estimator": ["KNNValuation"],
     "core.games": [
         "DCG",

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from pivotal.cli._screen import Screen
     from pivotal.cli._work import Data
     from pivotal.core.types import IndexArray
-    from pivotal.results.values import Values
 
 # Accuracy says little where one class is rare; the mean over the classes does.
 _OF_CLASSES: Final = {"Accuracy": "accuracy", "Balanced accuracy": "balanced_accuracy"}
@@ -43,18 +42,21 @@ class Judge:
             "random_state": options.seed,
         }
 
-    def tell_removal(self, values: Values, n: int) -> None:
-        """Compare all rows, without the n least valuable, and without n at random."""
+    def tell_removal(self, gone: IndexArray) -> None:
+        """Compare all rows, without those removed, and without as many at random."""
+        import numpy as np
+
         from pivotal.analysis import removal_curve
 
-        steps = [0, n]
+        n = len(gone)
+        order = np.concatenate([gone, np.setdiff1d(np.arange(self.n_rows), gone)])
         for name, scoring in self.scores.items():
-            how = {**self.settings, "steps": steps, "scoring": scoring}
-            lowest = removal_curve(values, *self.arrays, order="lowest", **how).scores
-            chance = removal_curve(values, *self.arrays, order="random", **how).scores
+            how = {**self.settings, "steps": [0, n], "scoring": scoring}
+            removed = removal_curve(None, *self.arrays, order=order, **how).scores
+            chance = removal_curve(None, *self.arrays, order="random", **how).scores
             self._tell(
                 name,
-                f"with all {self.n_rows} rows {lowest[0]:.4f}, without the {n} least valuable {lowest[1]:.4f}, "
+                f"with all {self.n_rows} rows {removed[0]:.4f}, without the {n} removed {removed[1]:.4f}, "
                 f"without {n} at random {chance[1]:.4f}",
             )
 

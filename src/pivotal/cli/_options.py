@@ -144,8 +144,17 @@ def add_held_out(parser: Parser, test: str, split: str) -> None:
     group.add_argument("--split", type=float, metavar="SHARE", help=split)
 
 
-def add_valuation(parser: Parser, *, semivalue: str = "banzhaf") -> None:
-    """Add what `pivotal.value` takes; whatever is left out keeps the library's own default."""
+def add_valuation(parser: Parser, *, semivalue: str = "banzhaf", method: str = "--method") -> None:
+    """Add what `pivotal.value` takes; whatever is left out keeps the library's own default.
+
+    Parameters
+    ----------
+    parser : Parser
+    semivalue : str
+        What the help says is the default.
+    method : str
+        What the option for the method of valuation is called, where another method is chosen by ``--method``.
+    """
     group = parser.add_argument_group("valuation (as in pivotal.value)")
     group.add_argument("-k", "--k", type=int, help="number of neighbours that vote (default: 5)")
     group.add_argument(
@@ -170,7 +179,9 @@ def add_valuation(parser: Parser, *, semivalue: str = "banzhaf") -> None:
     group.add_argument("--tol", type=float, help="what may be left out of a value (default: 1e-16)")
     group.add_argument("--max-memory", metavar="SIZE", help="for lists of neighbours, such as 2GB")
     group = parser.add_argument_group("method")
-    group.add_argument("--method", metavar="NAME", help="a name that `pivotal methods` lists (default: exact)")
+    group.add_argument(
+        method, dest="method", metavar="NAME", help="a name that `pivotal methods` lists (default: exact)"
+    )
     group.add_argument(
         "--params", type=_parameters, metavar="NAME=VALUE,...", help="options of the method's own, such as C=0.1"
     )

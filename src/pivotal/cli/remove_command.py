@@ -1,4 +1,4 @@
-"""`pivotal remove`: a table without its least valuable rows."""
+"""`pivotal remove`: a table without the rows that do harm."""
 
 from __future__ import annotations
 
@@ -9,26 +9,45 @@ from pivotal.cli._options import add_columns, add_held_out, add_output, add_runn
 
 if TYPE_CHECKING:
     from pivotal.cli._parser import Parser
+    from pivotal.cli._screen import Screen
+    from pivotal.cli._work import Data
+    from pivotal.core.types import IndexArray
 
 _EXAMPLES: Final = """\
 examples:
+  pivotal remove train.csv --label species -o kept.csv
   pivotal remove train.csv --share 0.1 --label species -o kept.csv
-  pivotal remove train.csv -n 50 --test test.csv --label species --utility soft -o kept.csv
+  pivotal remove train.csv -n 50 --test test.csv --label species --utility hard -o kept.csv
 """
+# Options of valuation that the rule has no use for, and what they are called.
+_OF_NUMBER: Final = {
+    "utility": "--utility",
+    "semivalue": "--semivalue",
+    "weights": "--weights",
+    "bits": "--bits",
+    "tol": "--tol",
+    "method": "--method",
+    "params": "--params",
+    "samples": "--samples",
+    "target_se": "--target-se",
+    "max_time": "--max-time",
+}
 
 
 def describe(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.usage = "pivotal remove TABLE (-n N | --share SHARE) --label COLUMN -o FILE [options]"
+    parser.usage = "pivotal remove TABLE --label COLUMN -o FILE [options]"
     parser.description = (
-        "Write a table without its least valuable rows, all columns and the order kept. The rows value "
-        "each other; test rows are only there to say what a model makes of it, beside removing as many at random. "
-        "Rows held out by --split have no value and stay."
+        "Write a table without the rows that do harm, all columns and the order kept: rows of negative value whose "
+        "label their neighbours reject, if cross-validation shows that models are better off without such rows; "
+        "otherwise nothing is removed, and that is said. With -n or --share, as many rows of lowest value are removed "
+        "in any case. The rows value each other; test rows are only there to say what a model makes of it, beside "
+        "removing as many at random. Rows held out by --split have no value and stay."
     )
     parser.epilog = _EXAMPLES
     add_table(parser, "table to remove from")
     group = parser.add_argument_group("removal").add_mutually_exclusive_group()
-    group.add_argument("-n", "--n", type=int, metavar="N", help="how many rows to remove")
+    group.add_argument("-n", "--n", type=int, metavar="N", help="how many rows to remove in any case")
     group.add_argument("--share", type=float, metavar="SHARE", help="which share of the rows to remove, such as 0.1")
     add_columns(parser, owner=None)
     add_held_out(
@@ -47,30 +66,59 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from pivotal.cli._judge import Judge
+    from pivotal.cli._parser import UsageError
     from pivotal.cli._screen import Screen
-    from pivotal.cli._work import load, need_output, value_rows
+    from pivotal.cli._work import load, need_output
+    from pivotal.tables import write_table
 
     screen = Screen(options)
     need_output(options)
+    counted = options.n is not None or options.share is not None
+    given = [flag for name, flag in _OF_NUMBER.items() if getattr(options, name) is not None]
+    if given and not counted:
+        raise UsageError(f"{given[0]} is for removing a number of rows; add --share 0.1 or -n 50, or leave it out.")
     data = load(options, screen, targets=(options.out,))
-    n = how_many(options, len(data.rows))
-    values = value_rows(options, screen, data, against_test=False)
-    gone = data.rows[values.order()[::-1][:n]]
-    from pivotal.tables import write_table
-
-    kept = np.setdiff1d(np.arange(len(data.table)), gone)
+    gone = _lowest(options, screen, data) if counted else _harmful(options, screen, data)
+    kept = np.setdiff1d(np.arange(len(data.table)), data.rows[gone])
     write_table(data.table.take(kept), options.out, safe=options.safe_csv, form=options.format)
-    if data.prepared.X_test is not None:
-        Judge(options, screen, data).tell_removal(values, n)
+    if data.prepared.X_test is not None and len(gone):
+        Judge(options, screen, data).tell_removal(gone)
     screen.wrote(options.out, f"{len(kept)} of {len(data.table)} rows")
+
+
+def _lowest(options: argparse.Namespace, screen: Screen, data: Data) -> IndexArray:
+    """Return the rows of lowest value, as many as were asked for."""
+    from pivotal.cli._work import value_rows
+
+    n = how_many(options, len(data.rows))
+    values = value_rows(options, screen, data, against_test=False, defaults={"utility": "soft"})
+    return values.order()[::-1][:n]
+
+
+def _harmful(options: argparse.Namespace, screen: Screen, data: Data) -> IndexArray:
+    """Return the rows that do harm, if that is shown."""
+    from pivotal.analysis.selection import remove_harmful
+
+    if len(data.rows) < 2:
+        raise ValueError(f"{data.name} has 1 row, and self-valuation needs at least two; add rows.")
+    found = remove_harmful(
+        data.prepared.X,
+        data.prepared.y,
+        k=5 if options.k is None else options.k,
+        metric=options.metric or "euclidean",
+        neighbors=options.neighbors or "auto",
+        max_memory=options.max_memory,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        progress=screen.progress,
+    )
+    told = str(found)
+    screen.tell(f"{told[0].upper()}{told[1:]}.")
+    return found.indices
 
 
 def how_many(options: argparse.Namespace, n_rows: int) -> int:
     """Return how many of the rows are to be removed; at least one stays."""
-    from pivotal.cli._parser import UsageError
-
-    if options.n is None and options.share is None:
-        raise UsageError("say how many rows to remove, for example --share 0.1 or -n 50; see pivotal remove --help.")
     if options.share is not None and not 0.0 < options.share < 1.0:
         raise ValueError(f"--share must be between 0 and 1, such as 0.1; got {options.share}.")
     n: int = options.n if options.n is not None else round(options.share * n_rows)

@@ -6,12 +6,16 @@
                                ├──► _rivals, _rival_libraries           other methods, by name
                                └──► _expectation, _smallest             what to expect of a selection
                                           └──► _selected    one frozen object
+    X, y ──► _harmful    rows to leave out, if that is shown to help
 
 `benchmarks/selection.py` is the study behind the defaults; its tables are in `docs/selection.md`.
 """
 
+from pivotal.analysis.selection._choosers import METHODS
 from pivotal.analysis.selection._expectation import Expectation
+from pivotal.analysis.selection._harmful import Removal, remove_harmful
 from pivotal.analysis.selection._select import select
 from pivotal.analysis.selection._selected import Selection
+from pivotal.analysis.selection._wishes import as_number
 
-__all__ = ["Expectation", "Selection", "select"]
+__all__ = ["METHODS", "Expectation", "Removal", "Selection", "as_number", "remove_harmful", "select"]

@@ -136,7 +136,7 @@ class Estimation:
         data, a fold of these is left out of the queries.
         """
         data = self.data
-        folds = self._folds()
+        folds = self.folds()
         judged = np.concatenate([held for _, held in folds])
         right = np.zeros((len(sizes), len(judged)))
         chance = np.zeros((self.n_draws, len(sizes), len(judged)))
@@ -151,22 +151,22 @@ class Estimation:
                 part = data.part(seen) if data.each_other else data.part_queries(seen)
                 choose = self.method.on(part)
                 rows = seen if data.each_other else np.arange(data.n_rows)
-                whole[start:stop] = self._correct(rows, held)
+                whole[start:stop] = self.correct(rows, held)
                 for s, size in enumerate(sizes):
                     wishes = self.wishes.sized(size)
                     wishes = wishes.part(seen) if data.each_other else wishes
                     chosen = choose(wishes).rows
-                    right[s, start:stop] = self._correct(rows[chosen], held)
+                    right[s, start:stop] = self.correct(rows[chosen], held)
                     free = np.flatnonzero(~wishes.exclude)
                     for draw in range(self.n_draws):
                         some = rng.choice(free, len(chosen), replace=False)
-                        chance[draw, s, start:stop] = self._correct(rows[some], held)
+                        chance[draw, s, start:stop] = self.correct(rows[some], held)
                     bar.update(1)
                 start = stop
         targets = data.targets[judged]
         return [self._summary(size, right[s], chance[:, s], whole, targets, len(folds)) for s, size in enumerate(sizes)]
 
-    def _folds(self) -> list[tuple[IndexArray, IndexArray]]:
+    def folds(self) -> list[tuple[IndexArray, IndexArray]]:
         """Return what is seen and what is held out: rows, or queries that are no rows."""
         from sklearn.model_selection import GroupKFold, StratifiedKFold
 
@@ -192,7 +192,7 @@ class Estimation:
                 codes = np.zeros_like(codes)
             return [(seen, held) for seen, held in folds.split(np.zeros(n), codes)]
 
-    def _correct(self, rows: IndexArray, held: IndexArray) -> FloatArray:
+    def correct(self, rows: IndexArray, held: IndexArray) -> FloatArray:
         """Return which held-out rows a model fitted to some rows predicts."""
         data = self.data
         codes = data.codes[rows]

@@ -1,0 +1,96 @@
+"""The page of a selection: what to expect of it and of other sizes; one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import html
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from pivotal.analysis.selection import Expectation, Selection
+from pivotal.core.atomic import check_file, write_text
+from pivotal.report._plain_page import Markup, page_of, table_section
+
+__all__ = ["write_selection"]
+
+_FACTS: Final = ("utility", "utility_at_start", "discrepancy", "discrepancy_at_start", "exchanges", "n_confirmed")
+
+
+def write_selection(
+    selection: Selection, path: str | os.PathLike[str], *, title: str = "", curve: pd.DataFrame | None = None
+) -> Path:
+    """Write the page.
+
+    Parameters
+    ----------
+    selection : Selection
+        With the data, unless it was estimated and a curve is passed.
+    path : path-like
+        File to write.
+    title : str
+        Heading.
+    curve : DataFrame, optional
+        As `Selection.curve` makes it; estimated when None.
+    """
+    target = check_file(path, "page.html")
+    name = title or "Selection"
+    expected = selection.expected
+    sizes = selection.curve() if curve is None else curve
+    parts = [
+        f"<h1>{html.escape(name)}</h1>",
+        _figures(selection, expected),
+        f"<p class=note>Expected are accuracies on rows that took no part: {html.escape(expected.model)}, "
+        f"{expected.n_judged} rows judged in {expected.n_folds} {'fold' if expected.n_folds == 1 else 'folds'}, "
+        f"{expected.n_draws} random selections; labels as given. Errors are standard errors.</p>",
+        table_section("This selection", "Beside as many rows at random, and all of them.", _beside(expected)),
+        table_section("Other sizes", "Selections by the same method, and random ones.", _with_bars(sizes)),
+        table_section("What was optimised", "As the method says.", _optimised(selection)),
+        table_section("Selected rows", "In their order.", selection.to_frame()),
+    ]
+    write_text(target, page_of(name, "".join(parts)), path)
+    return Path(path)
+
+
+def _figures(selection: Selection, expected: Expectation) -> str:
+    shown = {
+        "rows": f"{len(selection)} of {selection.n_rows}",
+        "expected accuracy": f"{expected.accuracy:.1%}",
+        "at random": f"{expected.random:.1%}",
+        "everything": f"{expected.everything:.1%}",
+        "method": html.escape(selection.method),
+    }
+    return "<dl>" + "".join(f"<div><dt>{what}</dt><dd>{number}</dd></div>" for what, number in shown.items()) + "</dl>"
+
+
+def _beside(expected: Expectation) -> pd.DataFrame:
+    return expected.to_frame().reset_index().round(4)
+
+
+def _with_bars(curve: pd.DataFrame) -> pd.DataFrame:
+    """Return the sizes with a small picture of both accuracies, all on one scale."""
+    least = float(min(curve["accuracy"].min(), curve["random"].min()))
+    most = float(max(curve["accuracy"].max(), curve["random"].max(), curve["everything"].max()))
+    scale = 100.0 / ((most - least) or 1.0)
+
+    def drawn(row: Any) -> Markup:
+        low, high = sorted(((row.random - least) * scale, (row.accuracy - least) * scale))
+        kind = "up" if row.gain > 2 * row.gain_error else "down" if row.gain < -2 * row.gain_error else "open"
+        return Markup(
+            f"<span class='track {kind}'><u style='left:{(row.everything - least) * scale:.1f}%'></u>"
+            f"<i style='left:{low:.1f}%;width:{high - low:.1f}%'></i>"
+            f"<b style='left:{(row.accuracy - least) * scale:.1f}%'></b></span>"
+        )
+
+    names = ["size", "share", "accuracy", "accuracy_error", "random", "random_error", "gain", "gain_error"]
+    shown = curve[names].round(4)
+    pictures = pd.Series([drawn(row) for row in curve.itertuples()], index=curve.index, dtype=object)
+    return shown.assign(random_to_selected=pictures)
+
+
+def _optimised(selection: Selection) -> pd.DataFrame:
+    found = {name: selection.facts[name] for name in _FACTS if selection.facts.get(name) is not None}
+    return pd.DataFrame(
+        {"what": [name.replace("_", " ") for name in found], "number": [float(n) for n in found.values()]}
+    )
