@@ -185,7 +185,7 @@ def test_missing_images_are_counted_and_given_the_mean(tmp_path: Path) -> None:
 def test_arrays_that_are_no_images_are_refused(images: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ImagePixels().fit(images)
-    with pytest.raises(TypeError, match="images must be paths, Pillow images or arrays; got int at place 0"):
+    with pytest.raises(TypeError, match="images must be paths, bytes, Pillow images or arrays; got int at place 0"):
         ImagePixels().fit([3])
 
 

@@ -233,7 +233,6 @@ def test_text_with_many_values_is_not_encoded():
             Roles("y", features=["x"]),
             "cannot be a feature.*decimal comma",
         ),
-        (typed(x=[dt.date(2020, 1, 1)] * 2, y=[0, 1]), Roles("y", features=["x"]), "it is a date"),
         (
             written(x=range(1001), z=range(1001), y=[0, 1] * 500 + [0]),
             Roles("y", categorical=["x"]),

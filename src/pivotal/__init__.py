@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pivotal import analysis, baselines, embed, interop, neighbors, report
     from pivotal.analysis import retrieval
     from pivotal.analysis.checkup import CheckUp, check
-    from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+    from pivotal.analysis.label_errors import LabelErrors, clean, find_label_errors
     from pivotal.analysis.selection import Selection, remove_harmful, select
     from pivotal.baselines.retraining import value_by_retraining
     from pivotal.core.conventions import Convention, conventions
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pivotal.report import plots, write_report
     from pivotal.research import datasets, paper
     from pivotal.results.values import Values
+    from pivotal.tables import read_table
     from pivotal.valuation.estimator import KNNValuation
     from pivotal.valuation.methods import Method, methods
     from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
@@ -89,6 +90,7 @@ __all__ = [
     "baselines",
     "bits_diagnostic",
     "check",
+    "clean",
     "conventions",
     "datasets",
     "embed",
@@ -98,6 +100,7 @@ __all__ = [
     "neighbors",
     "paper",
     "plots",
+    "read_table",
     "remove_harmful",
     "report",
     "retrieval",
@@ -118,7 +121,7 @@ _HOME = {
     "core.conventions": ["Convention", "conventions"],
     "baselines.retraining": ["value_by_retraining"],
     "analysis.checkup": ["CheckUp", "check"],
-    "analysis.label_errors": ["LabelErrors", "find_label_errors"],
+    "analysis.label_errors": ["LabelErrors", "clean", "find_label_errors"],
     "analysis.selection": ["Selection", "remove_harmful", "select"],
     "valuation.estimator": ["KNNValuation"],
     "core.games": [
@@ -142,6 +145,7 @@ _HOME = {
     "valuation.owners": ["value_owners", "value_owners_from_neighbors"],
     "report": ["write_report"],
     "results.values": ["Values"],
+    "tables": ["read_table"],
     "valuation.retrieval.document_values": ["value_retrieval"],
     "core.semivalues": ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley"],
     "valuation.sweep": ["BitsDiagnostic", "Sweep", "bits_diagnostic", "sweep"],
@@ -172,6 +176,7 @@ provide("plots", lambda: _load("report.plots"))
 provide("report", lambda: _load("report"))
 provide("review", lambda: _load("review"))
 provide("check-up page", lambda: _load("report.check_page"))
+provide("tables", lambda: _load("tables"))
 provide("retrieval page", lambda: _load("report.retrieval_page"))
 
 

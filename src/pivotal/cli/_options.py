@@ -35,9 +35,11 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
         "table",
         nargs="+",
         metavar="TABLE",
-        help=f"{what}: CSV, TSV, Parquet, Feather, JSON (lines or an array), npz, or a pair X.npy,y.npy; several, or a "
-        "pattern in quotes such as 'parts/*.csv', are read as one, as are URLs such as 's3://bucket/*.csv'; - is CSV "
-        "from standard input",
+        help=f"{what}: CSV, TSV, Parquet, Feather, Arrow, JSON (lines or an array), npz, or a pair X.npy,y.npy; "
+        "several, or a pattern in quotes such as 'parts/*.csv', are read as one, as are URLs such as "
+        "'s3://bucket/*.csv'; - is CSV from standard input; book.xlsx::sheet, data.sqlite::table, data.duckdb::table, "
+        "or a query after the ::; a folder with one folder of images per class; a data set of Hugging Face's, as a "
+        "folder or hf://name#split",
     )
     group = parser.add_argument_group("reading")
     group.add_argument("--delimiter", metavar="CHAR", help="between the cells of CSV (default: found from the header)")
@@ -45,6 +47,7 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
     group.add_argument(
         "--decimal", default=".", choices=(".", ","), help="before the decimals in text files (default: %(default)s)"
     )
+    group.add_argument("--no-header", action="store_true", help="CSV has no header: columns are called c0, c1, ...")
     group.add_argument(
         "--na",
         type=names,
@@ -91,6 +94,20 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
         default=[],
         metavar="COLUMN,...",
         help="columns of image paths, relative to the table; shown in the report",
+    )
+    group.add_argument(
+        "--numbers",
+        type=names,
+        default=[],
+        metavar="COLUMN,...",
+        help="columns of numbers as people write them: 1,250.50, 12%%, $3, (4.00); '*' is all that look like that",
+    )
+    group.add_argument("--dates", action="store_true", help="make features of dates: time passed, year, week, day")
+    group.add_argument(
+        "--unlabelled",
+        choices=("reject", "drop"),
+        default="reject",
+        help="rows without a label: refuse, or leave out of everything (default: %(default)s)",
     )
     group.add_argument(
         "--missing",

@@ -125,6 +125,7 @@ def load(
         "delimiter": options.delimiter,
         "encoding": options.encoding,
         "decimal": options.decimal,
+        "header": not options.no_header,
     }
     start = time.perf_counter()
     screen.detail(f"reading {' '.join(options.table)}")
@@ -134,6 +135,8 @@ def load(
     check_targets(options, targets, [*files, *test_files, *options.embeddings])
     table, test = with_vectors(options, table, test)
     label = options.label or _usual_label(table)
+    if options.unlabelled == "drop":
+        table, test = with_labels(screen, table, label), None if test is None else with_labels(screen, test, label)
     rows = np.arange(len(table))
     train = table
     if share is not None:
@@ -152,6 +155,17 @@ def load(
         screen.note_unknown(prepared.y, prepared.y_test)
     screen.detail(f"read and prepared in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features")
     return Data(table, rows, prepared, label, regression, tuple(files))
+
+
+def with_labels(screen: Screen, table: Table, label: str) -> Table:
+    """Return the rows of a table that have a label, and say how many have none."""
+    from pivotal.tables.prepare import labelled
+
+    rows = labelled(table, label)
+    if len(rows) < len(table):
+        screen.note(f"{table.name}: {count_rows(len(table) - len(rows))} without a label left out")
+        table = table.take(rows)
+    return table
 
 
 def with_vectors(options: argparse.Namespace, table: Table, test: Table | None) -> tuple[Table, Table | None]:
@@ -206,6 +220,8 @@ def roles_of(options: argparse.Namespace, label: str, *, progress: bool = False)
         max_categories=options.max_categories,
         classes=options.classes,
         embedding=embedding_of(options, progress=progress),
+        numbers=options.numbers,
+        dates=options.dates,
     )
 
 
@@ -243,8 +259,9 @@ def _check_method(options: argparse.Namespace) -> None:
 def check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], inputs: list[str]) -> None:
     """Turn down outputs that cannot be written, or that are inputs."""
     from pivotal.tables import check_target
-    from pivotal.tables.read import format_of, is_pair
+    from pivotal.tables.read import format_of, is_pair, parts_of
     from pivotal.tables.targets import is_stream
+    from pivotal.tables.write import check_rows_target
 
     written = [target for target in targets if target is not None]
     if written.count("-") > 1:
@@ -253,9 +270,10 @@ def check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], 
         raise UsageError("outputs must go to different files; give each a name of its own.")
     for target in written:
         for file in target.split(",") if is_pair(target) else [target]:
-            check_target(file, [*inputs, *([options.config] if options.config else [])])
+            check_target(file, [*(parts_of(name)[0] for name in inputs), *([options.config] if options.config else [])])
         if target != getattr(options, "report", None) and not is_stream(target):
             format_of(target)
+            check_rows_target(target)
 
 
 def need_output(options: argparse.Namespace) -> None:
@@ -265,10 +283,13 @@ def need_output(options: argparse.Namespace) -> None:
 
 
 def _usual_label(table: Table) -> str:
-    if table.format in ("npz", "npy") and "y" in table.columns:
-        return "y"
-    last = table.columns[-1]
-    raise UsageError(f"say which column of {table.name} holds the labels, for example --label {last!r}.")
+    from pivotal.tables.read_table import usual_label
+
+    try:
+        return usual_label(table)
+    except ValueError:
+        last = table.columns[-1]
+        raise UsageError(f"say which column of {table.name} holds the labels, for example --label {last!r}.") from None
 
 
 def is_regression(options: argparse.Namespace) -> bool:

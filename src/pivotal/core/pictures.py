@@ -6,6 +6,7 @@ with, may be PostScript under the name of a photograph, or may unpack to gigabyt
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Iterable, Mapping
@@ -60,13 +61,17 @@ class Pictures:
     Parameters
     ----------
     paths : iterable of path-like, or None or "" for no picture
+        Bytes are taken as the content of a picture's file.
     root : path-like, optional
         Folder that paths are relative to; none outside of it is opened, whatever links lead there. Without it every
         path is taken as it is.
     """
 
     def __init__(self, paths: Iterable[Any], root: str | os.PathLike[str] | None = None) -> None:
-        self._paths = [os.fspath(path) if isinstance(path, str | os.PathLike) else "" for path in paths]
+        self._paths = [
+            path if isinstance(path, bytes) else os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+            for path in paths
+        ]
         self._root = None if root is None else Path(root).resolve()
         if self._root is not None and not self._root.is_dir():
             raise ValueError(f"image_root must be a folder that exists; got {os.fspath(root or '')!r}.")
@@ -94,7 +99,10 @@ class Pictures:
         return content
 
     def _opened(self, index: int) -> IO[bytes]:
-        path = self._locate(self._paths[index])
+        given = self._paths[index]
+        if isinstance(given, bytes):
+            return io.BytesIO(given)
+        path = self._locate(given)
         try:
             return open_regular(path)
         except FileNotFoundError:

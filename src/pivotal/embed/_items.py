@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,7 +81,7 @@ def _as_text(item: Any, place: int) -> str:
 
 
 class ImageItems:
-    """Images: paths, Pillow images, and arrays of shape (height, width) or (height, width, channels).
+    """Images: paths, bytes of files, Pillow images, and arrays of shape (height, width) or (height, width, channels).
 
     Parameters
     ----------
@@ -129,7 +128,7 @@ class ImageItems:
             picture = item
         else:
             raise TypeError(
-                f"images must be paths, Pillow images or arrays; got {type(item).__name__} at place {index}."
+                f"images must be paths, bytes, Pillow images or arrays; got {type(item).__name__} at place {index}."
             )
         if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
             picture = picture.convert("RGBA")
@@ -139,7 +138,7 @@ class ImageItems:
 
 
 def _is_path(item: Any) -> bool:
-    return item is None or isinstance(item, str | Path | os.PathLike) or (isinstance(item, float) and item != item)
+    return item is None or isinstance(item, str | bytes | os.PathLike) or (isinstance(item, float) and item != item)
 
 
 def _stack(items: Any) -> AnyArray:

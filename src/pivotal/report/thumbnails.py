@@ -129,5 +129,5 @@ class Images:
 
 
 def _is_path(item: Any) -> bool:
-    """Whether something is a path, or a gap in a column of them."""
-    return item is None or isinstance(item, str | os.PathLike) or (isinstance(item, float) and math.isnan(item))
+    """Whether something is a path, the content of a file, or a gap in a column of them."""
+    return item is None or isinstance(item, str | bytes | os.PathLike) or (isinstance(item, float) and math.isnan(item))

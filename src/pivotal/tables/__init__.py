@@ -9,6 +9,7 @@ from __future__ import annotations
 from pivotal.tables.label_column import cells_of_labels
 from pivotal.tables.prepare import Prepared, prepare, split
 from pivotal.tables.read import FORMATS, read, read_many
+from pivotal.tables.read_table import as_table, read_table
 from pivotal.tables.roles import Roles, Treatment
 from pivotal.tables.table import Table
 from pivotal.tables.write import check_results_target, check_target, write_frame, write_table, write_values
@@ -19,12 +20,14 @@ __all__ = [
     "Roles",
     "Table",
     "Treatment",
+    "as_table",
     "cells_of_labels",
     "check_results_target",
     "check_target",
     "prepare",
     "read",
     "read_many",
+    "read_table",
     "split",
     "write_frame",
     "write_table",

@@ -48,14 +48,19 @@ _DATE: Final = (
 )
 _GROUPED: Final = r"^[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?$"
 # How numbers are written that are read as text, and what to do about it.
+_SAY: Final = "say --numbers with the column's name"
 _AMOUNTS: Final = (
     (r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+),[0-9]+$", "numbers with a decimal comma", "say --decimal ,"),
-    (r"^[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$", "numbers with thousands separators", "take out the separators"),
-    (r"^[+-]?[0-9]+(?:[.,][0-9]+)? ?%$", "percentages", "take out the percent signs"),
+    (
+        r"^[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$",
+        "numbers with thousands separators",
+        _SAY,
+    ),
+    (r"^[+-]?[0-9]+(?:[.,][0-9]+)? ?%$", "percentages", _SAY),
     (
         r"^[+-]?(?:[$€£¥₹]|USD|EUR|GBP|CHF) ?[0-9][0-9.,]*$|^[+-]?[0-9][0-9.,]* ?(?:[$€£¥₹]|USD|EUR|GBP|CHF)$",
         "amounts of money",
-        "take out the currency signs",
+        _SAY,
     ),
 )
 

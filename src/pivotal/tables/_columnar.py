@@ -60,13 +60,16 @@ def _unpacked(column: pa.ChunkedArray) -> int:
 
 @_as_arrow_errors()
 def read_feather(source: Any, path: str, limit: Limit) -> pa.Table:
-    """Read a Feather file: a path, or a binary stream."""
+    """Read a Feather file or an Arrow stream: a path, or a binary stream."""
     if not isinstance(source, Path):
         source = pa.BufferReader(source.read())  # as above, and there is no way to ask for no threads
     try:
         reader = pa.ipc.open_file(source)
-    except pa.ArrowInvalid:  # the first version of the format is another one
-        cells = pyarrow.feather.read_table(source)
+    except pa.ArrowInvalid:
+        stream = _open_stream(source)
+        if stream is not None:
+            return _read_stream(stream, path, limit)
+        cells = pyarrow.feather.read_table(source)  # the first version of the format is another one
         limit.check(cells.num_rows, path)
         return _checked(cells)
     batches, n_rows = [], 0
@@ -76,6 +79,31 @@ def read_feather(source: Any, path: str, limit: Limit) -> pa.Table:
             n_rows += batches[-1].num_rows
             limit.check(n_rows, path)
     return _checked(pa.Table.from_batches(batches, reader.schema))
+
+
+def _open_stream(source: Any) -> Any:
+    """Return a reader of an Arrow stream, which files of that name often are; None for anything else."""
+    try:
+        if hasattr(source, "seek"):
+            source.seek(0)
+            return pa.ipc.open_stream(source)
+        return pa.ipc.open_stream(pa.OSFile(str(source)))
+    except pa.ArrowInvalid:
+        if hasattr(source, "seek"):
+            source.seek(0)
+        return None
+
+
+def _read_stream(reader: Any, path: str, limit: Limit) -> pa.Table:
+    batches, n_rows, n_bytes = [], 0, 0
+    with reader:
+        for batch in reader:
+            batches.append(batch)
+            n_rows += batch.num_rows
+            n_bytes += batch.nbytes
+            limit.check(n_rows, path)
+            check_memory(n_bytes, path)
+        return _checked(pa.Table.from_batches(batches, reader.schema))
 
 
 def _checked(cells: pa.Table) -> pa.Table:

@@ -39,7 +39,9 @@ class Text(NamedTuple):
     dialect: Dialect
 
 
-def read_csv(stream: IO[bytes], name: str, delimiter: str | None, encoding: str, limit: Limit) -> Text:
+def read_csv(
+    stream: IO[bytes], name: str, delimiter: str | None, encoding: str, limit: Limit, *, header: bool = True
+) -> Text:
     """Read cells as text.
 
     Parameters
@@ -52,13 +54,18 @@ def read_csv(stream: IO[bytes], name: str, delimiter: str | None, encoding: str,
         Found from the header when None.
     encoding : str
     limit : Limit
+    header : bool, default=True
+        Whether the first line names the columns; else they are called c0, c1, ...
     """
     rows = _Rows(stream, name, encoding)
-    header = rows.take_header()
-    cut = _find_delimiter(header) if delimiter is None else delimiter
+    first = rows.take_header()
+    cut = _find_delimiter(first) if delimiter is None else delimiter
     if len(cut) != 1 or not cut.isascii() or cut in '"\r\n':
         raise ValueError(f"a delimiter is one plain character, such as ; or |; got {cut!r}.")
-    columns = _cells_of(header, cut)
+    columns = _cells_of(first, cut)
+    if not header:
+        columns = [f"c{place}" for place in range(len(columns))]
+        rows.put_back(first)
     names = [str(place) for place in range(len(columns))]  # types are looked up by name, and names may repeat
     tables: list[pa.Table] = []
     parts: list[_Part] = []
@@ -71,7 +78,7 @@ def read_csv(stream: IO[bytes], name: str, delimiter: str | None, encoding: str,
         n_lines += chunk.count(b"\n")
     cells = pa.concat_tables(tables) if tables else pa.schema([(key, pa.large_string()) for key in names]).empty_table()
     cells = pa.Table.from_arrays(cells.columns, names=columns)
-    dialect = Dialect(cut, rows.encoding, rows.mark, rows.newline, header)
+    dialect = Dialect(cut, rows.encoding, rows.mark, rows.newline, first if header else "")
     # Where the rows are not those that Arrow found, as with stray quotes, they are written anew.
     agree = all(len(part.places) == table.num_rows for part, table in zip(parts, tables, strict=True))
     if not agree or not parts or rows.newline == "\r":
@@ -216,6 +223,11 @@ class _Rows:
         # Blocks of a few rows of many columns would make as many small arrays for each column.
         self._source.block = max(_BLOCK, min(_MOST, 128 * len(header)))
         return header.decode()
+
+    def put_back(self, row: str) -> None:
+        """Let the row that was taken for a header be one of the others."""
+        self._held = row.encode() + self._held
+        self.n_lines -= row.count("\n")
 
     def chunks(self, delimiter: str) -> Iterator[bytes]:
         """Yield whole rows, a few megabytes at a time."""

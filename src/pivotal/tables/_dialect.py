@@ -36,7 +36,8 @@ class Dialect:
     newline : str
         What ends a line.
     header : str, optional
-        The header as it was written, with the end of its line; None where it cannot be repeated.
+        The header as it was written, with the end of its line; None where it cannot be repeated, "" where there is
+        none.
     """
 
     delimiter: str = ","

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.tables._cells import convert, is_numeric, is_string
+from pivotal.tables._dates import date_features
 from pivotal.tables._weighing import side_by_side, weigh
 from pivotal.tables.columns import Kind, as_numbers, as_vectors, as_words, type_of
 from pivotal.tables.embedding import embed_column
@@ -54,6 +55,8 @@ def build(train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Ro
     for name, kind in kinds.items():
         if name in known.embedded:
             apart[name], done[name] = embed_column(tables, name, kind, known.embedded[name], roles.embedding)
+        elif kind == "date":
+            blocks.append(date_features(tables, name, roles, done))
         elif kind == "matrix":
             blocks.append(_vectors(tables, name, kind, roles, done))
         elif kind == "vector":

@@ -34,11 +34,13 @@ __all__ = [
     "Profile",
     "as_integers",
     "as_numbers",
+    "as_pictures",
     "as_text",
     "as_vectors",
     "as_words",
     "find_gaps",
     "holds",
+    "is_picture",
     "profile",
     "type_of",
 ]
@@ -133,6 +135,8 @@ def _kind_by_type(table: Table, name: str, kind: Any) -> Kind | None:
         return "date"
     if pa.types.is_null(of):
         return "empty"
+    if is_picture(of):
+        return "image"
     if pa.types.is_boolean(of):
         column = table.column(name)
         return "empty" if column.null_count == len(column) else "category"
@@ -224,6 +228,19 @@ def holds(table: Table, name: str) -> str:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return "bytes"
     return ""
+
+
+def is_picture(kind: Any) -> bool:
+    """Whether an Arrow type is of pictures: bytes and path, as Hugging Face's data sets have them."""
+    return bool(pa.types.is_struct(kind)) and {field.name for field in kind} == {"bytes", "path"}
+
+
+def as_pictures(table: Table, name: str) -> list[Any]:
+    """Return a column of pictures as the bytes of their files, or else as paths; None where there is none."""
+    if not is_picture(type_of(table, name)):
+        return list(as_text(table, name, {""}))
+    cells = table.column(name).to_pylist()
+    return [None if cell is None else cell["bytes"] or cell["path"] or None for cell in cells]
 
 
 def find_gaps(table: Table, name: str, gaps: Collection[str] = GAPS) -> IndexArray:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from pivotal.core.pictures import in_words
 from pivotal.core.providers import provided
-from pivotal.tables.columns import Kind, as_text
+from pivotal.tables.columns import Kind, as_pictures, as_text
 from pivotal.tables.table import Table
 
 __all__ = ["Chosen", "Embedding", "embed_column"]
@@ -121,7 +121,7 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
     blocks: list[Any] = []
     missing: dict[str, int] = {}
     for place, table in enumerate(tables):
-        items: Any = list(as_text(table, name, {""}))
+        items: Any = as_pictures(table, name) if wanted == "image" else list(as_text(table, name, {""}))
         if wanted == "image":
             model.root = table.folder or Path()
         try:

@@ -64,7 +64,7 @@ def read_labels(
         if missing.size:
             raise ValueError(
                 f"{table.name} must have a label in every row; {missing.size} of {len(table)} have none in column "
-                f"{label!r}, the first is {table.row(missing[0])}. Drop these rows."
+                f"{label!r}, the first is {table.row(missing[0])}. Drop these rows with --unlabelled drop."
             )
     if regression:
         read: list[AnyArray] = [as_responses(table, label) for table in tables]

@@ -13,12 +13,13 @@ import pyarrow as pa
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._cells import plain
 from pivotal.tables._features import build
-from pivotal.tables.columns import Kind, as_text, as_words, type_of
+from pivotal.tables.amounts import look_like_amounts, with_amounts
+from pivotal.tables.columns import Kind, as_pictures, as_text, as_words, find_gaps, type_of
 from pivotal.tables.label_column import read_labels
 from pivotal.tables.roles import Choice, Roles, Treatment, choose, embed_what_there_is, matching
 from pivotal.tables.table import Table
 
-__all__ = ["Prepared", "prepare", "split"]
+__all__ = ["Prepared", "labelled", "prepare", "split"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +37,8 @@ class Prepared:
     owners : array of shape (n_train,), optional
     text : list of str, optional
         Something to read for each row.
-    images : list of str or None, optional
-        Something to see for each row.
+    images : list of str, bytes or None, optional
+        Something to see for each row: paths, or contents of files.
     treatments : tuple of Treatment
         One per column.
     """
@@ -49,8 +50,13 @@ class Prepared:
     ids: AnyArray
     owners: AnyArray | None = None
     text: list[str] | None = None
-    images: list[str | None] | None = None
+    images: list[Any] | None = None
     treatments: tuple[Treatment, ...] = field(default=())
+
+    def __str__(self) -> str:
+        width = max(len(one.column) for one in self.treatments)
+        lines = [f"  {one.column.ljust(width)}  {one.kind.ljust(8)}  {one.done}" for one in self.treatments]
+        return "\n".join([f"{self.X.shape[0]} rows, {self.X.shape[1]} features", *lines])
 
 
 def split(table: Table, label: str, share: float, seed: int) -> tuple[IndexArray, IndexArray]:
@@ -104,6 +110,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         name = getattr(roles, option)
         if name is not None:
             train.check_column(name, f"--{option}")
+    train, test = _with_numbers(train, test, roles)
     choice = choose(train, roles)
     kinds, treatments = choice.kinds, dict(choice.treatments)
     used = choice.features()
@@ -139,6 +146,28 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
             *(Treatment(name, "vector", done[name]) for name in train.beside),
         ),
     )
+
+
+def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table, Table | None]:
+    """Return tables in which numbers as people write them are numbers."""
+    if not roles.numbers:
+        return train, test
+    sure = {name for name in roles.numbers if name in train.columns}
+    named = [
+        name
+        for name in matching(train, roles.numbers, "--numbers")
+        if name in sure or look_like_amounts(train, name, roles.gaps)
+    ]
+    there = [] if test is None else [name for name in named if name in test.columns]
+    return with_amounts(train, named, roles.gaps), None if test is None else with_amounts(test, there, roles.gaps)
+
+
+def labelled(table: Table, label: str) -> IndexArray:
+    """Return the rows that have a label; raise where none has one."""
+    missing = find_gaps(table, table.check_column(label, "--label"), {""})
+    if len(missing) == len(table):
+        raise ValueError(f"{table.name} must have labels; column {label!r} has none.")
+    return np.setdiff1d(np.arange(len(table)), missing)
 
 
 def _constant(train: Table, used: Mapping[str, Kind], choice: Choice, roles: Roles) -> list[str]:
@@ -204,5 +233,5 @@ def _readable(table: Table, columns: list[str]) -> list[str] | None:
     ]
 
 
-def _pictures(table: Table, columns: list[str]) -> list[str | None] | None:
-    return list(as_text(table, columns[0], {""})) if columns else None
+def _pictures(table: Table, columns: list[str]) -> list[Any] | None:
+    return as_pictures(table, columns[0]) if columns else None

@@ -1,4 +1,4 @@
-"""Files to tables: CSV, TSV, Parquet, Feather, JSON, npz, pairs of npy; patterns and URLs of them; CSV from a pipe."""
+"""Files to tables: text, Arrow, NumPy, spreadsheets, databases, folders; patterns and URLs; CSV from a pipe."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ import pyarrow as pa
 from pivotal.tables import _remote
 from pivotal.tables._arrays import as_table, load_npy, load_npz
 from pivotal.tables._columnar import read_feather, read_parquet
+from pivotal.tables._databases import parts_of, read_duckdb, read_excel, read_sqlite
 from pivotal.tables._delimited import Text, read_csv
+from pivotal.tables._folders import folder_kind, is_dataset, read_dataset, read_images
 from pivotal.tables._json_lines import read_json
 from pivotal.tables._limits import Limit
 from pivotal.tables._remote import RemoteFile, is_pattern, is_url, link_of
 from pivotal.tables.table import Table
 
-__all__ = ["FORMATS", "MAX_ROWS", "format_of", "read", "read_many"]
+__all__ = ["FORMATS", "MAX_ROWS", "format_of", "is_pair", "parts_of", "read", "read_many", "with_rows"]
 
 MAX_ROWS: Final = 1_000_000
 FORMATS: Final = {
@@ -35,11 +37,19 @@ FORMATS: Final = {
     ".pq": "parquet",
     ".feather": "feather",
     ".arrow": "feather",
+    ".arrows": "stream",
+    ".ipc": "stream",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
     ".npz": "npz",
     ".npy": "npy",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".db": "sqlite",
+    ".duckdb": "duckdb",
 }
 File = Path | RemoteFile
 
@@ -48,7 +58,7 @@ _PACKED: Final = ("csv", "tsv", "jsonl", "json")  # may end in .gz
 
 def format_of(path: str) -> str:
     """Return the format that the end of a file name stands for."""
-    name = path.split(",")[0] if is_pair(path) else path
+    name = path.split(",")[0] if is_pair(path) else parts_of(path)[0]
     suffixes = [suffix.lower() for suffix in Path(link_of(name) if is_url(name) else name).suffixes]
     packed = suffixes[-1:] == [".gz"]
     last = suffixes[-2 if packed else -1 :][:1]
@@ -72,6 +82,7 @@ def read_many(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     decimal: str = ".",
+    header: bool = True,
 ) -> tuple[Table, list[str]]:
     """Read files and patterns of files, one after the other, as one table.
 
@@ -88,6 +99,8 @@ def read_many(
         Of text files; a byte-order mark knows better.
     decimal : {".", ","}
         What stands before the decimals of numbers in text files.
+    header : bool, default=True
+        Whether the first line of CSV files names the columns; else they are called c0, c1, ...
 
     Returns
     -------
@@ -99,9 +112,8 @@ def read_many(
     tables: list[Table] = []
     for file in files:
         room = max_rows - sum(len(table) for table in tables)
-        tables.append(
-            read(file, max_rows=room, delimiter=delimiter, encoding=encoding, decimal=decimal, limit=max_rows)
-        )
+        one = _Options(Limit(room, max_rows), delimiter, encoding, _check_decimal(decimal), header)
+        tables.append(_read(file, one))
     return _together(tables, " ".join(paths)), [file if isinstance(file, str) else file.name for file in files]
 
 
@@ -112,33 +124,56 @@ def read(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     decimal: str = ".",
-    limit: int | None = None,
+    header: bool = True,
 ) -> Table:
     """Read one file.
 
     Parameters
     ----------
     path : str or RemoteFile
-        File name, pair of them, URL, or `-`.
-    max_rows, delimiter, encoding, decimal
+        File name, pair of them, URL, or `-`; a folder with one folder of images per class; a data set of Hugging
+        Face's, as a folder or `hf://name#split`; `book.xlsx::sheet`, `data.sqlite::table`, `data.duckdb::select ...`.
+    max_rows, delimiter, encoding, decimal, header
         As in `read_many`.
-    limit : int, optional
-        What the message calls the limit, when other files have used some of it.
     """
+    return _read(path, _Options(Limit(max_rows), delimiter, encoding, _check_decimal(decimal), header))
+
+
+def _check_decimal(decimal: str) -> str:
     if decimal not in (".", ","):
         raise ValueError(f"--decimal must be . or , as it stands before the decimals; got {decimal!r}.")
-    options = _Options(Limit(max_rows, limit), delimiter, encoding, decimal)
+    return decimal
+
+
+def _read(path: str | RemoteFile, options: _Options) -> Table:
     if path == "-":
-        text = read_csv(sys.stdin.buffer, "standard input", delimiter, encoding, options.limit)
-        return _with_rows(_text_table(text, "standard input", "csv", None, options))
-    file = _place(path) if isinstance(path, str) else path
+        text = _read_text(sys.stdin.buffer, "standard input", options.delimiter, options)
+        return with_rows(_text_table(text, "standard input", "csv", None, options))
     name = path if isinstance(path, str) else path.name
+    if isinstance(path, str):
+        found = _read_folder(path, options.limit)
+        if found is not None:
+            return with_rows(found)
+    file = _place(parts_of(path)[0]) if isinstance(path, str) else path
+    if isinstance(file, Path) and file.is_dir():
+        with _said(file, name):
+            pass
     kind = format_of(name)
     with _in_one_sentence(name, kind):
         if is_pair(name):
-            return _with_rows(_read_pair(name, options.limit))
+            return with_rows(_read_pair(name, options.limit))
         with _said(file, name):
-            return _with_rows(_READERS[kind](file, name, kind, options))
+            return with_rows(_READERS[kind](file, name, kind, options))
+
+
+def _read_folder(path: str, limit: Limit) -> Table | None:
+    """Read a folder that is a table, or a data set of the hub's; None for all else."""
+    if is_dataset(path):
+        return read_dataset(path, limit)
+    kind = None if is_url(path) and not path.startswith("file:") else folder_kind(Path(path))
+    if kind == "hf":
+        return read_dataset(path, limit)
+    return read_images(Path(path), path, limit) if kind == "images" else None
 
 
 class _Options(NamedTuple):
@@ -148,6 +183,11 @@ class _Options(NamedTuple):
     delimiter: str | None
     encoding: str
     decimal: str
+    header: bool
+
+
+def _read_text(stream: IO[bytes], name: str, delimiter: str | None, options: _Options) -> Text:
+    return read_csv(stream, name, delimiter, options.encoding, options.limit, header=options.header)
 
 
 @contextlib.contextmanager
@@ -178,7 +218,9 @@ def _said(file: File, name: str) -> Iterator[None]:
         if not file.exists():
             raise FileNotFoundError(2, "there is no such file")
         if file.is_dir():
-            raise IsADirectoryError(21, "it is a directory; name the files in it, for example with a pattern in quotes")
+            raise IsADirectoryError(
+                21, "it is a directory without folders of images; name the files in it, or a pattern in quotes"
+            )
         yield
     except gzip.BadGzipFile:
         raise
@@ -190,7 +232,7 @@ def _said(file: File, name: str) -> Iterator[None]:
 def _read_delimited(file: File, path: str, kind: str, options: _Options) -> Table:
     with _opened(file) as stream:
         wanted = "\t" if kind == "tsv" and options.delimiter is None else options.delimiter
-        return _text_table(read_csv(stream, path, wanted, options.encoding, options.limit), path, kind, file, options)
+        return _text_table(_read_text(stream, path, wanted, options), path, kind, file, options)
 
 
 def _read_json(file: File, path: str, kind: str, options: _Options) -> Table:
@@ -246,6 +288,21 @@ def _read_feather(file: File, path: str, kind: str, options: _Options) -> Table:
         return Table(read_feather(source, path, options.limit), path, kind, folder=_folder(file))
 
 
+def _read_database(file: File, path: str, kind: str, options: _Options) -> Table:
+    """Read spreadsheets and databases, which are opened by name."""
+    if not isinstance(file, Path):
+        raise ValueError(f"{path} must be a file of this machine; copy it here first.")
+    if kind == "sqlite" and not _begins_with(file, b"SQLite format 3\0"):
+        kind = "duckdb"  # .db is what many call their files
+    read_one = {"excel": read_excel, "sqlite": read_sqlite, "duckdb": read_duckdb}[kind]
+    return Table(read_one(file, path, parts_of(path)[1], options.limit), path, kind, folder=file.parent)
+
+
+def _begins_with(file: Path, mark: bytes) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(mark)) == mark
+
+
 def _read_npz(file: File, path: str, kind: str, options: _Options) -> Table:
     with _opened(file) as stream:
         return as_table(load_npz(stream, path, options.limit), path, kind, _folder(file))
@@ -275,12 +332,16 @@ _READERS: Final[dict[str, Callable[[File, str, str, _Options], Table]]] = {
     "feather": _read_feather,
     "npz": _read_npz,
     "npy": _read_npy,
+    "stream": _read_feather,
+    "excel": _read_database,
+    "sqlite": _read_database,
+    "duckdb": _read_database,
 }
 
 
 def _expand(path: str) -> Sequence[str | RemoteFile]:
     """Return the files that a pattern matches, in the order of their names; a name that exists is itself."""
-    if path == "-" or is_pair(path):
+    if path == "-" or is_pair(path) or is_dataset(path) or parts_of(path)[1] is not None:
         return [path]
     if is_url(path):
         return _remote.expand(path)
@@ -317,7 +378,8 @@ def _manner(table: Table) -> tuple[str, str, list[str]]:
     return table.format, table.delimiter, table.columns
 
 
-def _with_rows(table: Table) -> Table:
+def with_rows(table: Table) -> Table:
+    """Return a table that has rows, and a name for each column; raise where it does not."""
     twice = repeated(table.columns)
     if twice:
         raise ValueError(f"{table.name} must have a name for each column; {twice[0]!r} occurs twice. Rename one.")

@@ -46,6 +46,10 @@ class Roles:
         What to do about a label that is a number where classes are needed.
     embedding : Embedding
         What texts and images are made features by.
+    numbers : collection of str
+        Columns of text that hold numbers as people write them: 1,250.50, 12%, $3. Of a pattern, those that do.
+    dates : bool, default=False
+        Whether dates are features; those that `features` names are in any case.
     """
 
     label: str
@@ -63,6 +67,8 @@ class Roles:
     classes: bool = False
     instead_of_numbers: str = INSTEAD
     embedding: Embedding = field(default_factory=Embedding)
+    numbers: Collection[str] = ()
+    dates: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,15 @@ class Choice(NamedTuple):
 
     def features(self) -> dict[str, Kind]:
         """Return the columns that are features, and what they are."""
-        return {name: kind for name, kind in self.kinds.items() if kind in FEATURES or name in self.embedded}
+        return {
+            name: kind
+            for name, kind in self.kinds.items()
+            if kind in FEATURES or name in self.embedded or (kind == "date" and not self.treatments[name][1])
+        }
 
 
 FEATURES: Final = ("number", "category", "vector", "matrix")
+"""Kinds that are features wherever they are; dates, texts and images where that is asked for."""
 
 
 def choose(train: Table, roles: Roles) -> Choice:
@@ -130,7 +141,7 @@ def choose(train: Table, roles: Roles) -> Choice:
             treatments[name] = (kind, "left out, not among the features")
             continue
         kinds[name] = _settle(train, name, kind, asked, roles, remark)
-        why = _WHY.get(kinds[name], "")
+        why = "" if kinds[name] == "date" and (roles.dates or asked) else _WHY.get(kinds[name], "")
         treatments[name] = (kinds[name], f"{why}: {remark}" if why and remark else why)
         if kinds[name] in USUAL and (asked or (wanted is None and said.get(name) != "text")):
             general = roles.embedding.general(kinds[name])
@@ -169,7 +180,7 @@ def _named(train: Table, embedding: Embedding, looked_at: Collection[str]) -> di
 _WHY: Final = {
     "text": "kept to be looked at",
     "image": "kept to be looked at",
-    "date": "left out: make a number of it if it matters",
+    "date": "left out; --dates makes features of it",
     "rows": "left out: it numbers the rows",
     "empty": "left out: it has no content",
     "other": "left out: neither numbers nor text",
@@ -189,7 +200,7 @@ def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles, rema
         )
     if asked and kind == "rows":
         return "number"
-    if asked and (kind in ("date", "empty", "other") or (kind in USUAL and (roles.embedding.off or remark))):
+    if asked and (kind in ("empty", "other") or (kind in USUAL and (roles.embedding.off or remark))):
         hint = f"; one-hot encode it with --categorical {name}, or name what to --embed it by" if kind == "text" else ""
         hint = f" ({remark}){hint}" if remark else hint
         raise ValueError(f"column {name!r} of {train.name} cannot be a feature: it is {_SAID[kind]}{hint}.")
@@ -198,7 +209,6 @@ def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles, rema
 
 _SAID: Final = {
     "text": "text with too many different values",
-    "date": "a date, which must be made a number first",
     "empty": "without content",
     "other": "neither numbers nor text",
     "image": "a path of images, whose features must be computed first",

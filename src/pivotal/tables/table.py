@@ -96,6 +96,8 @@ class Table:
         folded = {column.casefold(): column for column in self.columns}
         close = difflib.get_close_matches(name.casefold(), folded, n=1)
         hint = f"did you mean {folded[close[0]]!r}?" if close else f"its columns are {_few(self.columns)}."
+        if self.written and sum(map(_is_number, self.columns)) > len(self.columns) / 2:
+            hint += " If its first line is a row, and names no columns, say --no-header."
         raise ValueError(f"{self.name} has no column {name!r}, which {option} names; {hint}")
 
     def column(self, name: str) -> pa.ChunkedArray:
@@ -210,6 +212,14 @@ def without_matrices(table: Table) -> pa.Table:
         for place in range(width):
             columns[f"{name}_{place}"] = flat.take(pa.array(np.arange(place, len(flat), width)))
     return pa.table(columns)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _few(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,13 +22,21 @@ import pyarrow.parquet as pq
 
 from pivotal.core.urls import local_path
 from pivotal.results.values import Values
+from pivotal.tables._databases import need_openpyxl, write_sheet
 from pivotal.tables._dialect import Dialect
 from pivotal.tables._typed import typed
 from pivotal.tables.read import format_of, is_pair
 from pivotal.tables.table import Table, to_arrays, without_matrices
 from pivotal.tables.targets import check_target, is_stream, whole
 
-__all__ = ["check_results_target", "check_target", "write_frame", "write_table", "write_values"]
+__all__ = [
+    "check_results_target",
+    "check_rows_target",
+    "check_target",
+    "write_frame",
+    "write_table",
+    "write_values",
+]
 
 _CHUNK: Final = 10_000  # rows turned into Python objects at a time
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
@@ -52,10 +61,13 @@ def write_table(table: Table, path: str, *, safe: bool = False, form: str | None
     OSError
         If the file cannot be written; nothing is left behind.
     """
-    kind = (form or table.format) if is_stream(path) else format_of(path)
+    kind = (form or _spoken(table.format)) if is_stream(path) else format_of(path)
+    check_rows_target(path)
     if kind in ("npz", "npy"):
         _write_arrays(table, path, kind)
         return
+    if table.format == "images":
+        table = _relative_to(table, path)
     with whole(path) as stream:
         if kind in _DELIMITERS:
             _write_text(table, stream, kind, safe)
@@ -66,12 +78,26 @@ def write_table(table: Table, path: str, *, safe: bool = False, form: str | None
             _encode(cells, stream, kind, ",", safe, lines)
 
 
+def _spoken(kind: str) -> str:
+    """Return the format for standard output: that of the table where it can go there."""
+    return kind if kind in ("csv", "tsv", "json", "jsonl", "parquet", "feather", "npz", "npy", "stream") else "csv"
+
+
+def _relative_to(table: Table, path: str) -> Table:
+    """Return a table of images whose paths lead there from the file that it is written to."""
+    here = None if is_stream(path) else local_path(path)
+    start = Path(here).resolve().parent if here is not None else Path.cwd()
+    root = (table.folder or Path()).resolve()
+    paths = [os.path.relpath(root / cell, start) for cell in table.column("path").to_pylist()]
+    return table.replaced("path", np.arange(len(table)), [Path(one).as_posix() for one in paths])
+
+
 def _write_text(table: Table, stream: IO[bytes], kind: str, safe: bool) -> None:
     """Write CSV as it was read: rows as they were written where nothing has to change, cell by cell otherwise."""
     dialect = table.dialect if table.written and table.dialect is not None else Dialect()
     stream.write(dialect.mark)
     if kind == table.format and table.lines is not None and dialect.header is not None and not safe:
-        for line in _ended([dialect.header], table.lines, dialect.newline):
+        for line in _ended([dialect.header] if dialect.header else [], table.lines, dialect.newline):
             stream.write(line.encode(dialect.encoding))
         return
     delimiter = table.delimiter if kind == table.format and table.written else _DELIMITERS[kind]
@@ -171,8 +197,19 @@ def check_results_target(path: str) -> None:
         _refuse_arrays(format_of(path), path)
 
 
+def check_rows_target(path: str) -> None:
+    """Turn down a file that rows are not written to, and one that needs a package that is not installed."""
+    kind = "" if is_stream(path) else format_of(path)
+    if kind in ("sqlite", "duckdb"):
+        raise ValueError(f"rows are not written into databases, got {path}; use .csv, .parquet or another format.")
+    if kind == "excel":
+        need_openpyxl()
+
+
 def _refuse_arrays(kind: str, path: str) -> None:
-    if kind in ("npz", "npy"):
+    if kind == "excel":
+        need_openpyxl()
+    if kind in ("npz", "npy", "sqlite", "duckdb"):
         raise ValueError(f"results cannot be written to {path}; use .csv, .parquet, .feather, .json or .jsonl.")
 
 
@@ -183,6 +220,11 @@ def _encode(
         pq.write_table(cells, stream, compression="zstd", write_page_checksum=True)
     elif kind == "feather":
         pyarrow.feather.write_feather(cells, stream)
+    elif kind == "stream":
+        with pa.ipc.new_stream(stream, cells.schema) as writer:
+            writer.write_table(cells)
+    elif kind == "excel":
+        write_sheet(cells.column_names, chain.from_iterable(_chunks(cells)), stream)
     elif kind in ("csv", "tsv"):
         _encode_csv(cells, stream, Dialect(delimiter), safe)
     else:
@@ -194,7 +236,8 @@ def _encode_csv(cells: pa.Table, stream: IO[bytes], dialect: Dialect, safe: bool
     lines = _Lines(stream, dialect)
     writer = csv.writer(lines, delimiter=dialect.delimiter, lineterminator="\r\n")
     guard = _guard if safe else (lambda cell: cell)
-    writer.writerow([guard(name) for name in cells.column_names])
+    if dialect.header != "":  # a file that had none gets none
+        writer.writerow([guard(name) for name in cells.column_names])
     for rows in _chunks(cells):
         writer.writerows([guard(_plain(cell)) for cell in row] for row in rows)
 

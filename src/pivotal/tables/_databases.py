@@ -1,0 +1,167 @@
+"""Tables in SQLite and DuckDB files, and sheets of Excel files: `file::table`, or `file::select ...`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, Final
+
+import pyarrow as pa
+
+from pivotal.tables._limits import Limit, check_memory
+from pivotal.tables._records import as_columns
+
+__all__ = ["need_openpyxl", "parts_of", "read_duckdb", "read_excel", "read_sqlite", "write_sheet"]
+
+_QUERY: Final = re.compile(r"(?is)\s*(select|with)\s.*")
+_NOT_WRITTEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # which XML cannot hold
+_ENDS: Final = (".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db", ".duckdb")
+
+
+def parts_of(path: str) -> tuple[str, str | None]:
+    """Return the file that a path names, and the table, sheet or query in it.
+
+    >>> parts_of("book.xlsx::Sheet 2")
+    ('book.xlsx', 'Sheet 2')
+    >>> parts_of("parts/train.csv")
+    ('parts/train.csv', None)
+    """
+    file, sign, inner = path.partition("::")
+    if sign and file.lower().endswith(_ENDS) and inner:
+        return file, inner
+    return path, None
+
+
+def _choose(path: str, what: str, there: Sequence[str], wanted: str | None) -> str:
+    """Return the table or sheet that is meant: the one that was named, or the only one."""
+    few = ", ".join(repr(name) for name in there[:8]) + (", ..." if len(there) > 8 else "")
+    if wanted is not None:
+        if wanted not in there:
+            raise ValueError(f"{path} has no {what} {wanted!r}; it has {few or 'none'}.")
+        return wanted
+    if len(there) != 1:
+        example = f"; name one, for example '{path}::{there[0]}'" if there else ""
+        raise ValueError(f"{path} must hold one {what}, or the one that is meant must be named; it has {few}{example}.")
+    return there[0]
+
+
+def need_openpyxl() -> Any:
+    """Return the package that reads and writes Excel files; raise where it is not installed."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise ImportError("Excel files need openpyxl; install it with: pip install 'pivotal[excel]'") from None
+    return openpyxl
+
+
+def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: IO[bytes]) -> None:
+    """Write rows as an Excel file of one sheet; text that looks like a formula stays text."""
+    openpyxl = need_openpyxl()
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    for row in chain([names], rows):
+        sheet.append([_as_cell(openpyxl, sheet, cell) for cell in row])
+    book.save(stream)
+
+
+def _as_cell(openpyxl: Any, sheet: Any, content: Any) -> Any:
+    if isinstance(content, dt.datetime) and content.tzinfo is not None:
+        content = content.isoformat()  # which spreadsheets have no type for
+    if content is None or isinstance(content, bool | int | float | Decimal | dt.date | dt.time | dt.timedelta):
+        return content
+    text = content if isinstance(content, str) else json.dumps(content, default=str)
+    cell = openpyxl.cell.WriteOnlyCell(sheet, _NOT_WRITTEN.sub(" ", text))
+    cell.data_type = "s"
+    return cell
+
+
+def read_excel(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Table:
+    """Read a sheet whose first row is the header.
+
+    Raises
+    ------
+    ImportError
+        If openpyxl is not installed.
+    ValueError
+        If the file is damaged, or if there are several sheets and none was named.
+    """
+    openpyxl = need_openpyxl()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_memory(sum(member.file_size for member in archive.infolist()), name)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (zipfile.BadZipFile, KeyError, EOFError, TypeError) as error:
+        raise ValueError(f"{name} is not an Excel file, or damaged ({error}).") from error
+    try:
+        sheet = book[_choose(name, "sheet", book.sheetnames, wanted)]
+        rows = sheet.iter_rows(values_only=True)
+        header = next(rows, ())
+        width = max((place + 1 for place, cell in enumerate(header) if cell is not None), default=0)
+        if width == 0:
+            raise ValueError(f"{name} must have the names of the columns in its first row; it is empty.")
+        names = ["" if cell is None else str(cell) for cell in header[:width]]
+        filled = (_padded(row, width) for row in rows if any(cell is not None for cell in row[:width]))
+        return as_columns(names, filled, name, limit)
+    finally:
+        book.close()
+
+
+def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
+    return [*row[:width], *[None] * (width - len(row))]
+
+
+def read_sqlite(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Table:
+    """Read a table, a view or what a query answers, from a file that is opened only for reading."""
+    import sqlite3
+
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        query = wanted
+        if wanted is None or not _QUERY.fullmatch(wanted):
+            found = connection.execute(
+                "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
+            )
+            table = _choose(name, "table", [row[0] for row in found], wanted)
+            query = f'select * from "{table.replace(chr(34), chr(34) * 2)}"'
+        answer = connection.execute(query or "")
+        return as_columns([column[0] for column in answer.description], answer, name, limit)
+    except sqlite3.Error as error:
+        raise ValueError(f"{name} cannot be read as an SQLite database: {error}.") from error
+    finally:
+        connection.close()
+
+
+def read_duckdb(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Table:
+    """Read a table, a view or what a query answers, from a file that is opened only for reading.
+
+    Nothing outside of the file is read, whatever its views say.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise ImportError("DuckDB files need duckdb; install it with: pip install 'pivotal[duckdb]'") from None
+    try:
+        with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
+            query = wanted
+            if wanted is None or not _QUERY.fullmatch(wanted):
+                found = connection.execute("select table_name from information_schema.tables order by 1").fetchall()
+                table = _choose(name, "table", [row[0] for row in found], wanted)
+                query = f'select * from "{table.replace(chr(34), chr(34) * 2)}"'
+            batches, n_rows, n_bytes = [], 0, 0
+            reader: Any = connection.sql(query or "").to_arrow_reader(10_000)
+            for batch in reader:
+                batches.append(batch)
+                n_rows += batch.num_rows
+                n_bytes += batch.nbytes
+                limit.check(n_rows, name)
+                check_memory(n_bytes, name)
+            return pa.Table.from_batches(batches, reader.schema)
+    except duckdb.Error as error:
+        first = next(iter(str(error).splitlines()), "")
+        raise ValueError(f"{name} cannot be read as a DuckDB database: {first.rstrip('.')}.") from error

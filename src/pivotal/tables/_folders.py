@@ -1,0 +1,120 @@
+"""Folders that are tables: images in one folder per class, and data sets of Hugging Face's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pivotal.tables._limits import Limit
+from pivotal.tables.table import Table
+
+__all__ = ["cells_of_dataset", "folder_kind", "is_dataset", "read_dataset", "read_images"]
+
+_IMAGES: Final = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+_PARTS: Final = frozenset({"train", "test", "val", "valid", "validation", "dev"})
+_SCHEME: Final = "hf://"
+
+
+def is_dataset(path: str) -> bool:
+    """Whether a path names a data set of the hub's: `hf://name`, and not a file there."""
+    return path.startswith(_SCHEME) and not Path(path).suffix
+
+
+def folder_kind(path: Path) -> str | None:
+    """Return what a folder is: "hf" as `save_to_disk` writes it, "images" with one folder per class, None otherwise."""
+    if not path.is_dir():
+        return None
+    if (path / "state.json").is_file() or (path / "dataset_dict.json").is_file():
+        return "hf"
+    return "images" if any(_images_in(folder) for folder in _folders_in(path)) else None
+
+
+def _folders_in(path: Path) -> list[Path]:
+    with os.scandir(path) as entries:
+        return sorted(Path(entry) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _images_in(folder: Path) -> list[Path]:
+    """Return the images in a folder and in folders of it, in the order of their names."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(place) / name for name in sorted(files) if name.lower().endswith(_IMAGES)]
+    return found
+
+
+def read_images(path: Path, name: str, limit: Limit) -> Table:
+    """Return a table of the images in a folder with one folder per class: their paths, and the names of the folders.
+
+    Raises
+    ------
+    ValueError
+        If the folders are parts such as train and test, each with folders of its own.
+    """
+    classes = _folders_in(path)
+    apart = [folder.name for folder in classes if folder.name.lower() in _PARTS]
+    if apart and len(apart) == len(classes) and any(_folders_in(folder) for folder in classes):
+        first = next((part for part in apart if part.lower() == "train"), apart[0])
+        others = [part for part in apart if part != first]
+        test = f", and the test rows with --test {path / others[0]}" if others else ""
+        raise ValueError(f"{name} holds parts, not classes; name one of them, such as {path / first}{test}.")
+    paths: list[str] = []
+    labels: list[str] = []
+    for folder in classes:
+        for file in _images_in(folder):
+            paths.append(file.relative_to(path).as_posix())
+            labels.append(folder.name)
+        limit.check(len(paths), name)
+    return Table(pa.table({"path": paths, "label": labels}), name, "images", folder=path)
+
+
+def read_dataset(path: str, limit: Limit) -> Table:
+    """Read a data set of Hugging Face's: a folder that was saved to disk, or `hf://name`, `hf://name:config#split`.
+
+    Classes are given by their names. Images are kept as they are in the data set.
+
+    Raises
+    ------
+    ImportError
+        If datasets is not installed.
+    ValueError
+        If it has several splits and none was named.
+    """
+    try:
+        import datasets
+    except ImportError:
+        raise ImportError("data sets of Hugging Face's need datasets; pip install 'pivotal[datasets]'") from None
+    rest, _, split = path.removeprefix(_SCHEME).partition("#")
+    try:
+        if path.startswith(_SCHEME):
+            name, _, config = rest.partition(":")
+            found: Any = datasets.load_dataset(name, config or None, split=split or None)
+        else:
+            found = datasets.load_from_disk(path)
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        raise ValueError(f"{path} cannot be read as a data set of Hugging Face's: {first.rstrip('.')}.") from error
+    if isinstance(found, dict):
+        if len(found) > 1:
+            first = "train" if "train" in found else next(iter(found))
+            one = f"{path}#{first}" if path.startswith(_SCHEME) else str(Path(path) / first)
+            raise ValueError(f"{path} has the splits {', '.join(found)}; name one, such as {one}.")
+        found = next(iter(found.values()))
+    limit.check(len(found), path)
+    cells = cells_of_dataset(found)
+    return Table(cells, path, "hf", folder=None if path.startswith(_SCHEME) else Path(path))
+
+
+def cells_of_dataset(dataset: Any) -> pa.Table:
+    """Return the cells of a Dataset of Hugging Face's, classes by their names."""
+    cells: pa.Table = dataset.with_format("arrow")[:]
+    for place, (column, feature) in enumerate(dataset.features.items()):
+        names = getattr(feature, "names", None)
+        if names is not None and hasattr(feature, "int2str"):
+            codes = cells.column(column).to_pylist()
+            known = [None if code is None or code < 0 else int(code) for code in codes]
+            cells = cells.set_column(place, column, pa.array([*names]).take(pa.array(known, pa.int64())))
+    return cells.replace_schema_metadata()

@@ -1,0 +1,122 @@
+"""Numbers as people write them: with thousands separators, percent signs, signs of currencies, decimal commas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pivotal.tables._cells import describe_amounts, is_string, without_gaps
+from pivotal.tables.columns import type_of
+from pivotal.tables.table import Table
+
+__all__ = ["parse_amounts", "with_amounts"]
+
+_MONEY: Final = r"(?:[$€£¥₹]|US\$|USD|EUR|GBP|CHF|JPY|INR|kr|zł)"
+_SIGNS: Final = re.compile(
+    rf"""\s*(?P<open>\()?(?P<sign>[+-]?)\s*{_MONEY}?\s*(?P<sign2>[+-]?)
+    (?P<body>\d[\d.,'’\s]*|[.,]\d+)
+    (?P<percent>%)?\s*{_MONEY}?\s*(?P<close>\))?\s*""",
+    re.VERBOSE,
+)
+_LONGEST: Final = 64  # characters of a number
+_GROUPS: Final = {
+    ",": re.compile(r"\d{1,3}(?:,\d{3})+"),
+    ".": re.compile(r"\d{1,3}(?:\.\d{3})+"),
+}
+_SPACES: Final = re.compile(r"(?<=\d)[\s'’](?=\d{3}(?:\D|$))")
+
+
+def with_amounts(table: Table, names: Collection[str], gaps: Collection[str]) -> Table:
+    """Return a table in which some columns of text are the numbers that they spell.
+
+    Parameters
+    ----------
+    table : Table
+    names : collection of str
+        Columns that hold numbers, however they are written.
+    gaps : collection of str
+        Texts that stand for a missing cell.
+
+    Raises
+    ------
+    ValueError
+        If a cell is no number, however it is read; or if a point or a comma may mean either.
+    """
+    cells = table.cells
+    for name in names:
+        if not is_string(type_of(table, name)):
+            continue
+        text = without_gaps(table.column(name), gaps)
+        numbers, wrong = parse_amounts(text.to_pylist(), table.decimal)
+        if wrong is not None:
+            raise ValueError(
+                f"column {name!r} of {table.name}, which --numbers names, must hold numbers; got "
+                f"{text[wrong].as_py()!r} in {table.row(wrong)}. Fix it, or say --na for texts that mean a gap."
+            )
+        place = table.columns.index(name)
+        cells = cells.set_column(place, name, pa.array(numbers, pa.float64(), from_pandas=True))
+    return replace(table, cells=cells, lines=None)
+
+
+def look_like_amounts(table: Table, name: str, gaps: Collection[str]) -> bool:
+    """Whether a column of text holds numbers as people write them."""
+    if not is_string(type_of(table, name)):
+        return False
+    present = without_gaps(table.column(name), gaps).drop_null()
+    return bool(len(present)) and bool(describe_amounts(present)) and not pc.any(pc.equal(present, "")).as_py()
+
+
+def parse_amounts(texts: Collection[str | None], decimal: str = ".") -> tuple[Any, int | None]:
+    """Return texts as numbers, NaN for None, and the place of the first that is none.
+
+    Where both a point and a comma occur in a cell, the last of them stands before the decimals. Where only one of them
+    does in all cells, it separates thousands if that fits every cell and it is not what `decimal` names.
+
+    >>> parse_amounts(["$1,250.50", "(3.00)", "12%", None])[0].tolist()
+    [1250.5, -3.0, 0.12, nan]
+    >>> parse_amounts(["1.250,50 €", "3,00 €"])[0].tolist()
+    [1250.5, 3.0]
+    """
+    numbers = np.full(len(texts), np.nan)
+    found: list[tuple[int, str, float]] = []
+    for place, text in enumerate(texts):
+        if text is None:
+            continue
+        match = _SIGNS.fullmatch(text) if len(text) <= _LONGEST else None
+        if match is None or (match["open"] is None) != (match["close"] is None):
+            return numbers, place
+        minus = (match["sign"] == "-") != (match["sign2"] == "-") or match["open"] is not None
+        factor = (-1.0 if minus else 1.0) * (0.01 if match["percent"] else 1.0)
+        found.append((place, _SPACES.sub("", match["body"]).strip(), factor))
+    before = _before_decimals([body for _, body, _ in found], decimal)
+    for place, body, factor in found:
+        other = "." if before == "," else ","
+        plain = body.replace(other, "").replace(before, ".")
+        try:
+            numbers[place] = factor * float(plain)
+        except ValueError:
+            return numbers, place
+    return numbers, None
+
+
+def _before_decimals(bodies: list[str], decimal: str) -> str:
+    """Return the sign that stands before decimals."""
+    for body in bodies:
+        if "." in body and "," in body:
+            return "." if body.rindex(".") > body.rindex(",") else ","
+        for sign in ".,":
+            if body.count(sign) > 1:  # which no decimals have
+                return "," if sign == "." else "."
+    for sign, group in _GROUPS.items():
+        having = [body for body in bodies if sign in body]
+        if having and not all(group.fullmatch(body) for body in having):
+            return sign
+        if having:
+            return decimal
+    return decimal
