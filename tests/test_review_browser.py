@@ -2,167 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
+import shlex
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
-from sklearn.datasets import load_digits
 
-import pivotal
+from pivotal.research.demo import run_demo
+from review_pages import (
+    Opened,
+    browser,
+    decide_by_truth,
+    digits,
+    figure,
+    in_chromium,
+    next_row,
+    opened,
+    run,
+    shown_row,
+    wait_for_view,
+)
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian's package is chromium"),
-]
-
-EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
-LONG = "a-name-without-a-single-space-" * 8
-AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-
-
-@pytest.fixture(scope="module")
-def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Digits with flipped labels that are known, as `pivotal demo` writes them."""
-    source = load_digits()
-    rng = np.random.default_rng(0)
-    X, true = source.data[:500].astype(int), source.target[:500]
-    given = true.copy()
-    flipped = rng.choice(500, 30, replace=False)
-    given[flipped] = (given[flipped] + rng.integers(1, 10, 30)) % 10
-    frame = pd.DataFrame(X, columns=[f"pixel_{place}" for place in range(64)])
-    path = tmp_path_factory.mktemp("digits") / "train.csv"
-    frame.assign(who=np.where(np.arange(500) % 2, "ann", "bob"), label=given, true_label=true).to_csv(path, index=False)
-    return path
-
-
-class Running:
-    """A review in a process of its own."""
-
-    def __init__(self, table: Path, *options: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(Path(pivotal.__file__).parents[1])}
-        command = [sys.executable, "-m", "pivotal", "review", str(table), "--label", "label", "--no-open", "--quiet"]
-        self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, env=environment)
-        found = re.search(r"http\S+", self.process.stdout.readline())
-        assert found is not None
-        self.url = found.group(0)
-
-    def stop(self, how: int = signal.SIGINT) -> str:
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        said: str = self.process.communicate(timeout=60)[0]
-        return said
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Any]:
-    started: list[Running] = []
-
-    def start(table: Path, *options: str, journal: str = "j.db") -> Running:
-        started.append(Running(table, "--journal", str(tmp_path / journal), *options))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.stop(signal.SIGKILL)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        # Containers often run tests as root, for whom Chromium's sandbox does not start.
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield running
-        running.close()
-
-
-class Opened:
-    """Opens pages and remembers whatever they complain about, or ask another server for."""
-
-    def __init__(self, browser: Any) -> None:
-        self._browser = browser
-        self._contexts: list[Any] = []
-        self.complaints: list[str] = []
-
-    def __call__(self, url: str, width: int = 1300, scheme: str = "light", **more: Any) -> Any:
-        context = self._browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
-        self._contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self._note(request.url, url))
-        page.goto(url)
-        if url.startswith("http"):
-            page.wait_for_selector("#strip:not([hidden])")
-        return page
-
-    def _note(self, address: str, url: str) -> None:
-        if not address.startswith(url.rpartition("/")[0] if url.startswith("http") else ("file:", "data:")):
-            self.complaints.append(address)
-
-    def close(self) -> None:
-        for context in self._contexts:
-            context.close()
-
-
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Opened]:
-    pages = Opened(browser)
-    yield pages
-    pages.close()
-    assert [one for one in pages.complaints if "ERR_CONNECTION" not in one] == []
-
-
-def figure(page: Any, name: str) -> str:
-    text: str = page.locator(".figure", has_text=name).locator("strong").inner_text()
-    return text.replace("\u202f", "").replace("\xa0", "")
-
-
-def shown_row(page: Any) -> int:
-    return int(page.inner_text("#row-title").removeprefix("Row "))
-
-
-def next_row(page: Any, before: int) -> None:
-    page.wait_for_function("row => document.getElementById('row-title')?.textContent !== `Row ${row}`", arg=before)
-
-
-def wait_for_view(page: Any, name: str) -> None:
-    page.wait_for_function(
-        "name => !document.getElementById(name).hidden && document.getElementById(name).children.length", arg=name
-    )
-
-
-def decide_by_truth(page: Any, frame: pd.DataFrame) -> tuple[int, str, int]:
-    """Decide about the row that is shown as who knows the truth would, by keyboard alone."""
-    row = shown_row(page)
-    true, given = int(frame["true_label"][row]), int(frame["label"][row])
-    suggested = page.inner_text(".verdict .side:nth-child(3) .tag")
-    if true == given:
-        key = "k"
-        page.keyboard.press("k")
-    elif suggested == str(true):
-        key = "f"
-        page.keyboard.press("f")
-    else:
-        key = "l"
-        page.keyboard.press("l")
-        page.keyboard.type(str(true))
-        page.keyboard.press("Enter")
-    next_row(page, row)
-    return row, key, true
-
+__all__ = ["browser", "digits", "opened", "run"]  # fixtures
+pytestmark = in_chromium
 
 # ------------------------------------------------------------------------------------------------------- the whole way
 
@@ -370,102 +234,6 @@ def test_search_and_filters(digits: Path, run: Any, opened: Opened):
     assert shown_row(page) == 123
 
 
-# ------------------------------------------------------------------------------------------- hostile, accessible, large
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = np.random.default_rng(0)
-    folder = tmp_path_factory.mktemp("hostile")
-    labels = np.repeat([EVIL, "Klasse ü 日本", "=HYPERLINK(1)"], 40)
-    frame = pd.DataFrame(rng.normal(size=(120, 3)) + 5 * np.repeat(np.eye(3), 40, axis=0), columns=[EVIL, "b", LONG])
-    labels[[3, 50, 90]] = labels[[50, 90, 3]]
-    frame["who"] = [f"{EVIL} {number % 3}" for number in range(120)]
-    frame["words"] = [f"{EVIL} {LONG} {number}" for number in range(120)]
-    frame["file"] = ["../secret.png", "/etc/passwd", "http://evil.example/x.png", "javascript:alert(1)"] * 30
-    frame["label"] = labels
-    (folder.parent / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    path = folder / "train.csv"
-    frame.to_csv(path, index=False)
-    return path
-
-
-def test_hostile_cells_do_nothing(hostile: Path, run: Any, opened: Opened, tmp_path: Path):
-    report = tmp_path / "page.html"
-    review = run(
-        hostile, "--owner", "who", "--text", "words", "--image", "file", "--trees", "0", "--report", str(report)
-    )
-    page = opened(review.url, width=1300)
-    expected = [404] * 4  # no picture outside of the folder, none from elsewhere
-    found = page.evaluate(
-        "() => Promise.all([0, 1, 2, 3].map(row => fetch(`api/picture/${row}`).then(answer => answer.status)))"
-    )
-    assert found == expected
-    row = shown_row(page)
-    page.fill("#note", EVIL)
-    page.keyboard.press("Escape")
-    page.click("[data-action=label]")
-    page.keyboard.type(f"{EVIL} new")
-    page.keyboard.press("Enter")
-    next_row(page, row)
-    for view in ("grid", "map", "confusion", "one"):
-        page.click(f"[data-view={view}]")
-        wait_for_view(page, view)
-    page.select_option("#queue", "decided")
-    page.wait_for_selector(".ruling")
-    page.click("#finish")
-    page.wait_for_selector("dialog[open]")
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("main script, main iframe, dialog script").count() == 0
-    page.click("dialog footer button")
-    page.wait_for_selector("text=Finished.")
-    review.process.communicate(timeout=60)
-    sent = opened(report.as_uri())
-    assert sent.evaluate("window.hacked") is None
-    assert sent.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    refused = [one for one in opened.complaints if "404" in one]
-    assert refused  # the pictures that are not shown
-    opened.complaints[:] = [one for one in opened.complaints if "404" not in one]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1300, 390])
-def test_everyone_can_use_it(digits: Path, run: Any, opened: Opened, scheme: str, width: int, tmp_path: Path):
-    """Labels, roles, names, focus order and contrast, checked with axe."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    report = tmp_path / "page.html"
-    review = run(digits, "--truth", "true_label", "--owner", "who", "--report", str(report), "--trees", "0")
-    page = opened(review.url, width=width, scheme=scheme)
-    row = shown_row(page)
-    page.keyboard.press("f")
-    next_row(page, row)
-    page.evaluate("document.getElementById('said').classList.remove('shown')")
-
-    def check(what: str) -> None:
-        results = axe.run(page, options=AXE_RULES)
-        assert results.violations_count == 0, f"{what}: {results.generate_report()}"
-
-    for view in ("one", "grid", "map", "confusion"):
-        page.click(f"[data-view={view}]")
-        wait_for_view(page, view)
-        page.wait_for_timeout(300)
-        check(view)
-    page.click("[data-view=one]")
-    page.wait_for_selector(".card")
-    for key, what in (("l", "labels"), ("?", "help")):
-        page.keyboard.press(key)
-        page.wait_for_selector("dialog[open]")
-        check(what)
-        page.keyboard.press("Escape")
-    page.click("#finish")
-    check("finish")
-    page.click("dialog footer button")
-    page.wait_for_selector("text=Finished.")
-    review.process.communicate(timeout=60)
-    page = opened(report.as_uri(), width=width, scheme=scheme)
-    check("before and after")
-
-
 def test_a_hundred_thousand_rows(run: Any, opened: Opened, tmp_path: Path):
     rng = np.random.default_rng(0)
     label = rng.integers(0, 4, 100_000)
@@ -485,3 +253,84 @@ def test_a_hundred_thousand_rows(run: Any, opened: Opened, tmp_path: Path):
     assert max(sizes) < 100_000  # nothing that grows with the rows is sent
     page.keyboard.press("m")
     page.wait_for_selector(".scatter canvas")
+
+
+def test_many_rows_by_keyboard_with_a_note(digits: Path, run: Any, opened: Opened, tmp_path: Path):
+    decisions = tmp_path / "decisions.csv"
+    review = run(digits, "--ignore", "who,true_label", "--trees", "0", "--decisions", str(decisions))
+    page = opened(review.url)
+    first = shown_row(page)
+    page.keyboard.press("n")
+    page.keyboard.type("not sure yet")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")  # a note is kept when one goes on without a decision
+    next_row(page, first)
+    page.wait_for_function("() => fetch('api/strip').then(answer => answer.json()).then(strip => strip.decided === 0)")
+    page.keyboard.press("g")
+    page.wait_for_selector(".tile")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.locator(".tile.chosen").count() == 3
+    rows = page.eval_on_selector_all(".tile.chosen", "all => all.map(one => Number(one.dataset.row))")
+    page.keyboard.press("n")
+    page.keyboard.type("all three alike")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Note saved for 3 rows")
+    page.keyboard.press("d")
+    page.wait_for_function("() => document.querySelector('.figure strong').textContent === '3'")
+    page.click("#finish")
+    page.click("dialog footer button")
+    page.wait_for_selector("text=Finished.")
+    review.process.communicate(timeout=60)
+    written = pd.read_csv(decisions)
+    noted = written[written["action"] == "note"]
+    assert sorted(noted["row"]) == sorted([first, *rows])
+    assert noted.set_index("row").loc[first, "why"] in ("not sure yet", "all three alike")
+    frame = written[written["action"] != "note"]
+    assert sorted(frame["row"]) == sorted(rows)
+    assert (frame["action"] == "drop").all()
+    noted = dict(zip(frame["row"], frame["why"], strict=True))
+    assert all(noted[row] == "all three alike" for row in rows)
+
+
+def test_all_voters_are_asked_again(digits: Path, run: Any, opened: Opened):
+    review = run(digits, "--ignore", "who,true_label", "--trees", "10")
+    page = opened(review.url)
+    assert page.is_hidden("#again")
+    row = shown_row(page)
+    page.keyboard.press("f")
+    next_row(page, row)
+    page.wait_for_selector("#again:not([hidden])")
+    page.keyboard.press("r")
+    page.wait_for_selector("text=All voters have been asked again")
+    assert page.is_hidden("#again")
+    assert figure(page, "decided") == "1"
+
+
+def test_findings_of_a_check_up_are_queues(digits: Path, run: Any, opened: Opened, tmp_path: Path):
+    frame = pd.read_csv(digits)
+    frame.loc[7, [name for name in frame.columns if name.startswith("pixel")]] = frame.iloc[8, :64].to_numpy()
+    frame.loc[7, "label"], frame.loc[8, "label"] = 1, 2
+    table = tmp_path / "copies.csv"
+    frame.to_csv(table, index=False)
+    page = opened(run(table, "--ignore", "who,true_label", "--trees", "0").url)
+    page.select_option("#queue", "check-conflicts")
+    page.wait_for_selector(".reason")
+    assert {shown_row(page)} < {7, 8}
+    assert "Duplicates with different labels. Together with" in page.inner_text(".head")
+    assert "have different labels" in page.inner_text("#sentence")
+    page.keyboard.press("d")
+    page.wait_for_function("() => document.getElementById('found').textContent === '1 row'")
+
+
+def test_the_demo_ends_with_a_review_of_its_own_result(run: Any, opened: Opened, tmp_path: Path):
+    said: list[str] = []
+    run_demo(tmp_path / "demo", echo=said.append)
+    command = next(line for line in "\n".join(said).splitlines() if line.strip().startswith("pivotal review"))
+    table, *options = shlex.split(command)[2:]
+    page = opened(run(Path(table), *options).url)
+    assert figure(page, "planted errors caught") == "0 / 90"
+    row = shown_row(page)
+    page.keyboard.press("f")
+    next_row(page, row)
+    assert figure(page, "planted errors caught") == "1 / 90"

@@ -672,7 +672,7 @@ def test_decisions_about_another_table_are_not_applied(table, tmp_path, capsys):
         assert main(apply) == 2
         assert message in capsys.readouterr().err
         assert not out.exists()
-    decisions.write_text("row,action,from,to\n0,fix,cat,dog\n0,keep,cat,cat\n")
+    decisions.write_text("row,action,from,to\n0,fix,cat,dog\n0,keep,cat,cat\n1,note,cat,\n")
     assert main(apply) == 0
     assert out.read_bytes() == table.read_bytes()  # the last word holds
     assert main([*apply, "--check"]) == 2
@@ -694,7 +694,11 @@ def test_the_decisions_of_a_session_as_a_frame(session):
     decide(session, [3], "keep", reviewer="bob", note="no")
     decide(session, [4], "drop")
     session.undo(reviewer="ann", batch="u")
+    decide(session, [3, 5], "note", note="a hint")
     frame = decisions_frame(session)
+    assert frame["action"].tolist() == ["fix", "keep", "note", "note"]
+    assert frame["why"].tolist() == ["a hint", "no", "a hint", "a hint"]
+    frame = frame[frame["action"] != "note"]
     assert frame["row"].tolist() == [3, 3]
     assert frame["holds"].tolist() == [False, True]
-    assert frame["why"].fillna("").tolist() == ["", "no"]
+    assert frame["reviewer"].tolist() == ["ann", "bob"]

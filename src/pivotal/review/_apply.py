@@ -16,7 +16,7 @@ __all__ = ["apply_decisions"]
 
 _NEEDED = ("row", "action", "from", "to")
 _CHANGES = ("fix", "label")
-_ACTIONS = (*_CHANGES, "keep", "drop", "unsure")
+_ACTIONS = (*_CHANGES, "keep", "drop", "unsure", "note")
 
 
 def apply_decisions(table: Table, label: str, y: AnyArray, decisions: Table) -> tuple[Table, dict[str, int]]:
@@ -55,6 +55,8 @@ def apply_decisions(table: Table, label: str, y: AnyArray, decisions: Table) -> 
         place = _place(row, len(table), decisions.name, number)
         if action not in _ACTIONS:
             raise ValueError(f"an action of {decisions.name} must be one of {', '.join(_ACTIONS)}; got {action!r}.")
+        if action == "note":  # says something, and decides nothing
+            continue
         given = classes.names[classes.given[place]]
         if as_text(before) != given:
             raise ValueError(

@@ -24,25 +24,28 @@ _SUFFIXES: Final = {"npy": "npz"}  # two files cannot be downloaded as one
 
 
 def decisions_frame(session: Session) -> pd.DataFrame:
-    """Return all decisions that were not undone, in the order in which they were taken.
+    """Return all decisions and notes that were not undone, in the order in which they were taken.
 
     Returns
     -------
     frame : pandas DataFrame
         row, id, action, from, to, reviewer, at, why, suggested, confidence, score, queue, and holds: whether it is the
-        last word on its row.
+        last word on its row. Why is the note of the decision or, where it has none, the last note of the same reviewer
+        about the row.
     """
     with session.lock:
         ids = session.subject.errors.ids
         lines = []
         for entry in session.record.entries.values():
-            if entry.action in ("undo", "note") or entry not in session.record.history(entry.row):
+            history = session.record.history(entry.row)
+            if entry.action == "undo" or entry not in history:
                 continue
             to = None if entry.action in ("drop", "unsure") else entry.label
+            notes = [one.note for one in history if one.note and one.reviewer == entry.reviewer]
             lines.append(
                 (
                     entry.row, ids[entry.row], entry.action, entry.given, to, entry.reviewer, entry.at,
-                    entry.note or None, entry.suggested, entry.confidence, entry.score, entry.queue,
+                    entry.note or (notes[-1] if notes else None), entry.suggested, entry.confidence, entry.score, entry.queue,
                     session.record.ruling(entry.row) is entry,
                 )
             )  # fmt: skip

@@ -274,13 +274,15 @@ function renderActions() {
 async function setView(name) {
   if (state.view === name) return;
   await saveNote(); // what was written about a row is not lost by looking at another
+  if (state.view === "grid") state.offset += state.focus; // the row that one was at stays the one that one is at
+  state.focus = name === "grid" ? state.offset % SIZES.grid : 0;
+  state.offset -= state.focus;
   state.view = name;
   state.selected.clear();
-  state.focus = 0;
   if (name !== "one") state.pinned = null;
   await refresh();
   if (name === "one") byId("row-title")?.focus({ preventScroll: true });
-  if (name === "grid") byId("grid").querySelector(".tile")?.focus({ preventScroll: true });
+  if (name === "grid") byId("grid").querySelector(`[data-place="${state.focus}"]`)?.focus({ preventScroll: true });
   if (name === "map") {
     redrawMap = await showMap(state, {
       load: () => ask("api/map"), open: openRow,
