@@ -42,10 +42,11 @@ def decisions_frame(session: Session) -> pd.DataFrame:
                 continue
             to = None if entry.action in ("drop", "unsure") else entry.label
             notes = [one.note for one in history if one.note and one.reviewer == entry.reviewer]
+            why = entry.note or (notes[-1] if notes else None)
             lines.append(
                 (
                     entry.row, ids[entry.row], entry.action, entry.given, to, entry.reviewer, entry.at,
-                    entry.note or (notes[-1] if notes else None), entry.suggested, entry.confidence, entry.score, entry.queue,
+                    why, entry.suggested, entry.confidence, entry.score, entry.queue,
                     session.record.ruling(entry.row) is entry,
                 )
             )  # fmt: skip
