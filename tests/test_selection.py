@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import pivotal
-from pivotal.analysis.selection import _exchange_search, _likeness, _surroundings
+from pivotal.analysis.selection import _confirmation, _exchange_search, _likeness, _surroundings
 from pivotal.analysis.selection._choosers import METHODS
 from pivotal.analysis.selection._wishes import as_number, class_quotas
 
@@ -236,7 +236,9 @@ def test_k_center_is_farthest_first():
 def test_many_rows_are_selected_with_features_and_sampled_queries(noisy, monkeypatch):
     X, given, _, wrong = noisy
     monkeypatch.setattr(_likeness, "_ALL_PAIRS", 50)
+    monkeypatch.setattr(_surroundings, "_ALL_ENTRIES", 4000)
     monkeypatch.setattr(_surroundings, "_ENTRIES", 4000)
+    monkeypatch.setattr(_confirmation, "_JURY", 120)
     monkeypatch.setattr(_surroundings, "_FEWEST_QUERIES", 30)
     found = pivotal.select(X, given, 40, **QUICK)
     assert found.facts["kernel"] == "random features"

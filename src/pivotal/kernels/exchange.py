@@ -166,6 +166,14 @@ def count_in(like: Likeness, codes: CodeArray, point: int, sign: float) -> None:
 
 
 @kernel
+def enter_many(lists: Lists, now: Standing, like: Likeness, points: IndexArray) -> None:
+    """Let points become members, and count them in."""
+    for i in range(points.shape[0]):
+        enter(lists, now, points[i])
+        count_in(like, lists.codes, points[i], 1.0)
+
+
+@kernel
 def best_of(lists: Lists, now: Standing, like: Likeness, candidates: CodeArray, code: int) -> tuple[int, float]:
     """Return who of the candidates outside adds most, and how much; only of one class, unless that is -1."""
     best, most = -1, -1e300

@@ -1,6 +1,6 @@
 """Selection: the rows that a model learns from nearly as well as from all of them; and rows better left out.
 
-    X, y ──► _selection_data ──┬──► _surroundings   who is near whom, whose label the others confirm
+    X, y ──► _selection_data ──┬──► _surroundings   who is near whom; _confirmation: whose label the others confirm
              _wishes ──────────┤    _likeness       how much chosen rows look like the data
                                ├──► _exchange_search, _budget_search    the default method
                                ├──► _rivals, _rival_libraries           other methods, by name

@@ -47,7 +47,7 @@ def select(
     budget: float | None = None,
     k: int = 5,
     n_trees: int = 100,
-    likeness: float = 1.0,
+    likeness: float = 2.0,
     passes: int = 2,
     metric: Metric = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
@@ -102,7 +102,7 @@ def select(
         Largest number of neighbours that vote.
     n_trees : int, default=100
         Trees of the forest; 0 asks the nearest neighbours alone.
-    likeness : float, default=1.0
+    likeness : float, default=2.0
         What looking like the data counts, beside the utility.
     passes : int, default=2
         How often each row is tried for an exchange, at most.

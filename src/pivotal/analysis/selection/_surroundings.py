@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.label_errors._leaves import as_trees_have_it, grow_forest, votes_of_leaves
-from pivotal.analysis.label_errors._nearest import ask_nearest, one_hot
+from pivotal.analysis.label_errors._leaves import as_trees_have_it, grow_forest
+from pivotal.analysis.selection._confirmation import Opinions, ask_others
 from pivotal.analysis.selection._selection_data import SelectionData
-from pivotal.core.games import Soft
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
@@ -20,10 +19,12 @@ from pivotal.neighbors import Index, blocks
 
 __all__ = ["Surroundings"]
 
-_VOTERS: Final = 20  # nearest rows that vote on a label
-_PLURALITY: Final = 5  # nearest rows whose plurality confirms a label as well
-_ENTRIES: Final = 2 * 10**7  # of lists of neighbours that are kept
+_ALL_ENTRIES: Final = 2 * 10**7  # of lists of neighbours, if all rows are on all of them
+_ENTRIES: Final = 5 * 10**6  # of lists that are cut
+_LEAVES: Final = 3 * 10**7  # that are kept, a number for each row and tree
+_FEWEST_TREES: Final = 10
 _FEWEST_QUERIES: Final = 2000
+_ROWS_AT_ONCE: Final = 50_000
 _SPARE: Final = 4  # lists are so many times longer than needed if members were spread evenly
 
 
@@ -64,40 +65,24 @@ class Surroundings:
         return grow_forest(
             as_trees_have_it(self.data.X),
             self.data.codes,
-            n_trees=self.n_trees,
+            n_trees=min(self.n_trees, max(_FEWEST_TREES, _LEAVES // self.data.n_rows)),
             seed=self.seed,
             n_jobs=self.data.n_jobs,
         )
 
     @cached_property
-    def _opinions(self) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-        data = self.data
-        rows = np.arange(data.n_rows)
-        voters = min(_VOTERS, max(_PLURALITY, data.n_rows // _VOTERS))  # of few rows, the twentieth nearest is far
-        ones = one_hot(data.codes, data.n_classes)
-        near = ask_nearest(
-            self.index, data.codes, ones, Soft(), voters, max_memory=data.max_memory, progress=self.progress
-        )
-        votes = near.votes
-        if self.forest is not None:
-            X = as_trees_have_it(data.X)
-            votes = votes + votes_of_leaves(self.forest, X, ones.toarray(), progress=self.progress)
-        few = np.zeros((data.n_rows, data.n_classes), np.int32)
-        labels = data.codes[near.indices[:, :_PLURALITY]]
-        np.add.at(few, (rows[:, np.newaxis], labels), 1)
-        # Either jury will do: votes of many neighbours know label errors better, the nearest five know rare classes.
-        confirmed = (votes[rows, data.codes] >= votes.max(axis=1)) | (few[rows, data.codes] >= few.max(axis=1))
-        return confirmed, votes[rows, data.codes] / votes.sum(axis=1)
+    def _opinions(self) -> Opinions:
+        return ask_others(self.data, self.index, self.forest, seed=self.seed, progress=self.progress)
 
     @property
     def confirmed(self) -> npt.NDArray[np.bool_]:
         """Rows whose label most votes of their neighbours agree with; shape (n_rows,)."""
-        return self._opinions[0]
+        return self._opinions.confirmed
 
     @property
     def agreement(self) -> FloatArray:
         """Share of the votes of its neighbours that agree with a row's label; shape (n_rows,)."""
-        return self._opinions[1]
+        return self._opinions.agreement
 
     def pool(self, allowed: npt.NDArray[np.bool_], n: int) -> npt.NDArray[np.bool_]:
         """Return the rows to choose from: those that are confirmed, and if these are too few, the next best.
@@ -119,7 +104,7 @@ class Surroundings:
     @property
     def whole(self) -> bool:
         """Whether all rows are on every list."""
-        return self.data.n_rows * len(self.data.targets) <= _ENTRIES
+        return self.data.n_rows * len(self.data.targets) <= _ALL_ENTRIES
 
     def coalition(self, n: int) -> Coalition:
         """Return a coalition without members, whose lists are long enough for n of them."""
@@ -128,7 +113,7 @@ class Surroundings:
         length = n_others if self.whole else min(n_others, _SPARE * self.k * -(-data.n_rows // n) + 50)
         asked = np.arange(len(data.targets))
         most = max(_FEWEST_QUERIES, _ENTRIES // length)
-        if len(asked) > most:
+        if not self.whole and len(asked) > most:
             asked = np.sort(np.random.default_rng(self.seed).choice(asked, most, replace=False))
         near = self._nearest(asked, length)
         shares = np.append(data.class_counts() / data.n_rows, 0.0)
@@ -157,19 +142,16 @@ class Surroundings:
         from pivotal.kernels.leaf_lists import order_by_leaves
 
         data, n_rows = self.data, self.data.n_rows
-        leaves = _numbered(self.forest, self.forest.apply(as_trees_have_it(data.X)))
-        flat = leaves.ravel(order="F")
-        order = np.argsort(flat, kind="stable")
-        starts = np.searchsorted(flat, np.arange(_n_leaves(self.forest) + 1), sorter=order)
-        residents = (order % n_rows).astype(np.int32)
+        leaves = _leaves(self.forest, data.X)
+        starts, residents = _residents(leaves, _n_leaves(self.forest))
         if data.each_other:
-            own, asking, outside = asked.astype(np.int32), leaves[asked], np.ones((n_rows, self.n_trees), np.bool_)
+            own, asking, outside = asked.astype(np.int32), leaves[asked], np.ones(leaves.shape, np.bool_)
             for tree, drawn in enumerate(self.forest.estimators_samples_):
                 outside[drawn, tree] = False
             outside = outside[asked]
         else:
             own = np.full(len(asked), -1, np.int32)
-            asking = _numbered(self.forest, self.forest.apply(as_trees_have_it(data.queries[asked])))
+            asking = _leaves(self.forest, data.queries[asked])
             outside = np.ones(asking.shape, np.bool_)
         lists, scratch = np.empty_like(near), np.zeros((3, n_rows), np.int32)
         for part in blocks(len(asked), 1024):  # between blocks, an interruption is heard
@@ -182,8 +164,24 @@ def _n_leaves(forest: Any) -> int:
     return int(sum(tree.tree_.node_count for tree in forest.estimators_))
 
 
-def _numbered(forest: Any, leaves: Any) -> CodeArray:
-    """Return leaves with numbers of their own, whatever the tree; shape (n, n_trees)."""
+def _leaves(forest: Any, X: Any) -> CodeArray:
+    """Return the leaves of rows, with numbers of their own whatever the tree; shape (n_rows, n_trees)."""
     counts = [tree.tree_.node_count for tree in forest.estimators_]
     first = np.cumsum([0, *counts[:-1]])
-    return np.ascontiguousarray(leaves + first, dtype=np.int32)
+    rows = as_trees_have_it(X)
+    leaves = np.empty((rows.shape[0], len(counts)), np.int32)
+    for part in blocks(rows.shape[0], _ROWS_AT_ONCE):
+        leaves[part] = forest.apply(rows[part]) + first
+    return leaves
+
+
+def _residents(leaves: CodeArray, n_leaves: int) -> tuple[IndexArray, CodeArray]:
+    """Return the rows of each leaf, and where they begin; tree by tree, as leaves are numbered."""
+    residents = np.empty(leaves.size, np.int32)
+    n_rows = len(leaves)
+    for tree in range(leaves.shape[1]):
+        residents[tree * n_rows : (tree + 1) * n_rows] = np.argsort(leaves[:, tree], kind="stable")
+    counts = np.zeros(n_leaves, np.int64)
+    for tree in range(leaves.shape[1]):
+        counts += np.bincount(leaves[:, tree], minlength=n_leaves)
+    return np.concatenate([[0], np.cumsum(counts)]), residents
