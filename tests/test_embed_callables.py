@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import pivotal
-from pivotal.embed import embed
+from pivotal.embed import CallableModel, embed
 from torch_models import need
 
 WORDS = ["banana", "fig", "papaya", "a", "kiwi"]
@@ -199,3 +199,35 @@ def test_sentence_transformers_with_random_weights() -> None:
     means = [weights[[words.index(word) for word in sentence.split()]].mean(axis=0) for sentence in SENTENCES]
     np.testing.assert_allclose(points, means, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(points, model.encode(SENTENCES), rtol=1e-5, atol=1e-6)
+
+
+MODULE = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+        self.factor = {factor}
+        self.shift = torch.tensor([{shift}])
+        self.register_buffer("unsaved", torch.tensor([{unsaved}]), persistent=False)
+    def forward(self, x):
+        return self.layer(x) * self.factor + self.shift + self.unsaved {more}
+"""
+
+
+def test_a_module_is_told_by_its_code_and_by_all_that_it_holds() -> None:
+    torch = pytest.importorskip("torch", reason="needs torch")
+
+    def digest(**changes: Any) -> bytes:
+        torch.manual_seed(0)
+        space: dict[str, Any] = {"__name__": "notebook"}
+        exec(MODULE.format(**{"factor": 1.0, "shift": 1.0, "unsaved": 1.0, "more": "", **changes}), space)
+        return CallableModel(torch.nn.Sequential(space["Net"](), torch.nn.ReLU()))._identity()[0]
+
+    assert digest() == digest()
+    others = [digest(), digest(factor=2.0), digest(shift=2.0), digest(unsaved=2.0), digest(more="+ 1")]
+    assert len(set(others)) == 5
+    module = torch.nn.Linear(2, 2)
+    before = CallableModel(module)._identity()
+    module.eval()
+    assert CallableModel(module)._identity() == before

@@ -252,13 +252,15 @@ class Counting:
 
     def __init__(self) -> None:
         self.calls = 0
+        self.total = 0.0
 
     def __call__(self, d: float) -> float:
         global COUNT
-        COUNT += 1
+        COUNT += max(int(d), 1)
         CALLS.append(d)
         TALLY["n"] += 1
         self.calls += 1
+        self.total += len([d]) + d
         Counting.fits += 1
         type(self).fits += 1
         self.log.append(d)
@@ -355,6 +357,29 @@ class settings:
 def new(h):
     held = settings(h)
     return lambda d: d / held.h
+""",
+    "a variable": """
+class new:
+    def __init__(self, h): self.h = h
+    def __call__(self, d):
+        scale = self.h
+        self.h += d
+        return scale * d
+""",
+    "a sum that is used": """
+class new:
+    def __init__(self, h): self.h = h
+    def __call__(self, d):
+        self.h += d
+        d += self.h
+        return d
+""",
+    "a sum on the way": """
+class new:
+    def __init__(self, h): self.h = h
+    def __call__(self, d):
+        d = d * self.h; self.h += d
+        return d
 """,
     "a helper": """
 class new:

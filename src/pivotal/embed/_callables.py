@@ -127,9 +127,9 @@ class CallableModel(ModelEmbedder):
 
     def _identity(self) -> list[bytes]:
         scaled = repr((self.modality, self.normalize)).encode()
-        if _is_module(self._given):
-            return [state_digest(self._given), scaled]
         try:
+            if _is_module(self._given):
+                return [state_digest(self._given), scaled]
             return [repr(token(self._given)).encode(), scaled]
         except (TypeError, ValueError) as error:
             raise ValueError(f"a model must be told by its content to be cached ({error}); use cache=False.") from error

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from pivotal.core.identity import is_installed, token
 from pivotal.embed._items import digest
 
 __all__ = ["choose_device", "need_torch", "state_digest"]
+
+# Told with the weights, or set while vectors are computed.
+_ELSEWHERE = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"})
 
 
 def need_torch(what: str, extra: str) -> Any:
@@ -35,9 +39,19 @@ def choose_device(torch: Any, device: str) -> str:
 
 
 def state_digest(module: Any) -> bytes:
-    """Return the digest of a module: its layers and settings as torch writes them, and every weight."""
-    parts = [repr(module).encode(), type(module).__qualname__.encode()]
-    for name, tensor in sorted(module.state_dict().items()):
+    """Return the digest of a module: its layers and settings as torch writes them, its own code, and every weight.
+
+    Raises
+    ------
+    TypeError
+        If a module of the user's own holds something that cannot be told from others by its content.
+    """
+    parts = [repr(module).encode()]
+    for name, inner in module.named_modules():
+        parts.append(f"{name}:{token(type(inner))}".encode())
+        if not is_installed(type(inner).__module__):  # those of torch and of packages write what they are
+            parts.append(token(_own(inner)).encode())
+    for name, tensor in sorted({**dict(module.named_buffers()), **module.state_dict()}.items()):
         if not hasattr(tensor, "detach"):
             parts.append(f"{name}={tensor!r}".encode())
             continue
@@ -45,6 +59,12 @@ def state_digest(module: Any) -> bytes:
         parts.append(f"{name}:{kept.dtype}:{tuple(kept.shape)}".encode())
         parts.append(_bytes_of(kept))
     return digest(*parts)
+
+
+def _own(module: Any) -> dict[str, Any]:
+    """Return what a module holds besides weights and other modules, tensors as arrays."""
+    state = {name: held for name, held in vars(module).items() if name not in _ELSEWHERE}
+    return {name: held.detach().cpu().numpy() if hasattr(held, "detach") else held for name, held in state.items()}
 
 
 def _bytes_of(tensor: Any) -> bytes:

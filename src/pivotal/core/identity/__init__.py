@@ -7,6 +7,7 @@ Tokens hold no address, no line number and no order of a set, so that they are t
 
 from __future__ import annotations
 
+from pivotal.core.identity._origin import is_installed
 from pivotal.core.identity._walk import token
 
-__all__ = ["token"]
+__all__ = ["is_installed", "token"]

@@ -41,7 +41,7 @@ def is_counter(content: Any) -> bool:
 def counted_names(code: CodeType) -> frozenset[str]:
     """Return the globals and captured variables that code only counts up or appends to.
 
-    Every use of such a name is ``name += 1``, ``name.append(...)``, ``name["key"] += 1``, or a limit that interrupts,
+    Every use of such a name is ``name += ...``, ``name.append(...)``, ``name["key"] += 1``, or a limit that interrupts,
     ``if name == limit: raise KeyboardInterrupt``: that ends a computation and changes no number of it.
     """
     found = _Uses()
@@ -111,23 +111,32 @@ def _all_steps(codes: Iterable[CodeType]) -> Iterator[tuple[_Steps, bool]]:
 
 
 def _is_count(steps: _Steps, i: int, name: str) -> bool:
-    """Whether step i loads a name that is counted up: ``name += 1``."""
-    if len(steps) < i + 4:
-        return False
-    _, amount, operation, store = steps[i : i + 4]
-    return (
-        amount.opname == "LOAD_CONST"
-        and operation.opname == "BINARY_OP"
-        and store.opname in ("STORE_GLOBAL", "STORE_DEREF")
-        and store.argval == name
-    )
+    """Whether step i loads a name that is counted up: ``name += 1``, or by anything else."""
+    end = _end_of_sum(steps, i)
+    return end < len(steps) and steps[end].opname in ("STORE_GLOBAL", "STORE_DEREF") and steps[end].argval == name
 
 
 def _is_attribute_count(steps: _Steps, i: int, name: str) -> bool:
-    """Whether step i loads an attribute that is counted up: ``self.name += 1``."""
-    around = steps[max(0, i - 1) : i] + steps[i + 1 : i + 5]
-    wanted = ["COPY", "LOAD_CONST", "BINARY_OP", "SWAP", "STORE_ATTR"]
-    return [step.opname for step in around] == wanted and around[-1].argval == name
+    """Whether step i loads an attribute that is counted up: ``self.name += 1``, or by anything else."""
+    if i == 0 or steps[i - 1].opname != "COPY":
+        return False
+    end = _end_of_sum(steps, i)
+    last = [step.opname for step in steps[end : end + 2]]
+    return last == ["SWAP", "STORE_ATTR"] and steps[end + 1].argval == name
+
+
+def _end_of_sum(steps: _Steps, i: int) -> int:
+    """Return which step follows the ``+=`` to what step i loads; one beyond the last where there is none.
+
+    All steps in between are those of one expression, which is added: nothing is stored, left or jumped to.
+    """
+    for j in range(i + 1, len(steps)):
+        step = steps[j]
+        if step.opname == "BINARY_OP" and step.argrepr.endswith("="):
+            return j + 1
+        if step.opname.startswith(("STORE", "POP", "RETURN", "YIELD", "RAISE")) or "JUMP" in step.opname:
+            break
+    return len(steps)
 
 
 def _grows(steps: _Steps, i: int) -> bool:
