@@ -192,6 +192,17 @@ def test_brackets_alone(tmp_path, content):
             read(str(tmp_path / name))
 
 
+@pytest.mark.parametrize("form", ["{}", "[{}]"])
+def test_integers_of_very_many_digits(tmp_path, form, capsys):
+    rows = [f'{{"y": {place % 2}, "a": {place}{"0" * 5000 * (place == 7)}}}' for place in range(30)]
+    file = tmp_path / ("t.jsonl" if form == "{}" else "t.json")
+    file.write_text(form.format(("\n" if form == "{}" else ",\n").join(rows)))
+    assert main(["value", str(file), "--label", "y", "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert "bug" not in said
+
+
 def test_brackets_in_text_are_text(tmp_path):
     rows = [{"t": '"[{' * 500, "y": number} for number in range(3)]
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

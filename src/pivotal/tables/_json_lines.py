@@ -94,7 +94,7 @@ def _lines(blocks: Iterator[bytes], name: str, line: int) -> Iterator[_Object]:
 
 def _array(blocks: Iterator[bytes], name: str, line: int) -> Iterator[_Object]:
     """Yield the objects of an array, each as soon as all of it is there."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=str)  # Python refuses integers of very many digits
     text, place = next(blocks).decode(), 1
     n_rows, wants_row, error = 0, True, ""
     while True:
@@ -200,6 +200,12 @@ def _read(content: bytes, rows: list[_Object], name: str, texts: list[str] | Non
         raise ValueError(f"{name} is not JSON ({message}{where}).") from error
 
 
+class _Digits(str):
+    """An integer as it is written: Python refuses those of very many digits."""
+
+    __slots__ = ()
+
+
 def _largest(columns: list[pa.ChunkedArray]) -> float:
     chunks = [chunk for column in columns for chunk in column.chunks]
     return float(pc.max(pc.abs(pa.concat_arrays(chunks))).as_py() or 0.0) if chunks else 0.0
@@ -208,8 +214,9 @@ def _largest(columns: list[pa.ChunkedArray]) -> float:
 def _with_large_integers(cells: pa.Table, place: int, texts: list[str]) -> pa.Table:
     """Return a column that has integers beyond 64 bits as text, in which they keep apart."""
     name = cells.column_names[place]
-    contents: list[Any] = [json.loads(text).get(name) for text in texts]
-    if not all(content is None or isinstance(content, int) for content in contents):
+    contents: list[Any] = [json.loads(text, parse_int=_Digits).get(name) for text in texts]
+    if not all(content is None or isinstance(content, _Digits) for content in contents):
         return cells
-    column = pa.array([None if content is None else str(content) for content in contents], pa.large_string())
+    column = pa.array([content and ("0" if content == "-0" else str(content)) for content in contents])
+    column = column.cast(pa.large_string())
     return cells.set_column(place, name, column)
