@@ -26,11 +26,15 @@ from pivotal.neighbors import Index, Orders, blocks, orders_of
 
 __all__ = ["WholeOrders"]
 
-# Entries of the tables of one thread: enough queries at once that their product with the points is worth its while.
+# Entries of the tables of one thread, and the most where queries are few: a product with the points is made of pieces
+# of so many queries, and less is a waste.
 _ENTRIES_AT_ONCE = 2**19
-_QUERIES_AT_ONCE = 512
-# Bytes of rows that wait to be added, and entries of a block of queries, which counts whole or not at all.
-_ROWS_BYTES = 2**25
+_MOST_ENTRIES = 2**20
+_QUERIES_AT_ONCE = 480
+_PIECES = (24, 8, 1)
+# Bytes of rows that wait to be added: they stay in the cache that threads share. Entries of a block of queries, which
+# counts whole or not at all.
+_ROWS_BYTES = 2**24
 _BLOCK_ENTRIES = 2**27
 
 Queries = Callable[[slice], tuple[FloatArray, IndexArray]]
@@ -104,8 +108,9 @@ class WholeOrders:
             # Where the utility needs all labels, a block holds them.
             block_size = max(1, (_BLOCK_ENTRIES if self._sees < n_train // 2 else _ROWS_BYTES // 8) // n_train)
         parts = list(blocks(len(targets), block_size))
-        at_once = max(1, min(_QUERIES_AT_ONCE, _ENTRIES_AT_ONCE // n_train))
         n_rows = max(self._n_threads, min(block_size, _ROWS_BYTES // (8 * n_train)))
+        at_once = min(_queries_at_once(n_train), -(-n_rows // self._n_threads))
+        n_rows = max(1, n_rows // (at_once * self._n_threads)) * at_once * self._n_threads  # no thread waits for others
         rows = np.empty((min(n_rows, len(targets)), n_train))
         rooms = [self._room(at_once) for _ in range(self._n_threads)]
         with (
@@ -195,3 +200,10 @@ class WholeOrders:
             values=np.empty((n_queries, self._solver.n)),
             scratch=self._solver.scratch(),
         )
+
+
+def _queries_at_once(n_train: int) -> int:
+    """How many queries a thread takes at once."""
+    most = min(_QUERIES_AT_ONCE, max(_ENTRIES_AT_ONCE // n_train, min(_PIECES[0], _MOST_ENTRIES // n_train), 1))
+    piece = next(piece for piece in _PIECES if piece <= most)
+    return most // piece * piece

@@ -34,6 +34,8 @@ _DIGIT = 11
 INTEGER = 2.0**52
 # Up to this many points of a run are ordered by insertion.
 _SHORT = 32
+# Sums that stay in the first cache while rows are added to them.
+_SUMS = 512
 # Insertion gives up when it has moved so many words for each of them.
 _MOVES = 16
 
@@ -86,14 +88,16 @@ def centre_in_double(X: AnyArray, centre: FloatArray, scale: float, points: Floa
 @kernel
 def make_words(row: FloatArray, norms: FloatArray, scale: float, shift: float, own: int, sorter: Sorter) -> int:
     """Fill the words with all points but `own`, and return how many they are; `row` is overwritten."""
-    for i in range(row.shape[0]):
+    count = row.shape[0]
+    for i in range(count):
         row[i] = (row[i] + norms[i]) * scale + shift
     bits, words = row.view(np.uint64), sorter.words
     place = np.uint64(sorter.index_bits)
-    count = 0
-    for i in range(row.shape[0]):
-        words[count] = (bits[i] << place) | np.uint64(i)
-        count += i != own
+    for i in range(count):
+        words[i] = (bits[i] << place) | np.uint64(i)
+    if own >= 0:  # words come in any order
+        count -= 1
+        words[own] = words[count]
     return count
 
 
@@ -271,14 +275,14 @@ def order_rows(
             words = sort_digits(count, all_digits, sorter)
             insert_words(words, count)
         own_labels, own_indices = labels[q], indices[q]
-        before, close, gap = words[0] >> place, False, np.uint64(gaps[q])
         for c in range(count):
-            word = words[c]
-            index = np.int64(word & mask)
-            own_indices[c] = index
-            own_labels[c] = points[index]
-            close |= (c > 0) & ((word >> place) - before <= gap)
-            before = word >> place
+            own_indices[c] = np.int64(words[c] & mask)
+        for c in range(count):
+            own_labels[c] = points[np.int64(words[c] & mask)]
+        # Scores are at most `gap` apart where words are less than this apart, and perhaps where not quite.
+        near, close = (np.uint64(gaps[q]) + np.uint64(1)) << place, False
+        for c in range(1, count):
+            close |= words[c] - words[c - 1] < near
         if close:
             measured += order_runs(
                 X, queries[q], squared, words, gaps[q], all_alike, points, own_labels, own_indices, sorter
@@ -300,20 +304,24 @@ def spread_rows(indices: CodeArray, values: FloatArray, rows: FloatArray) -> Non
         Output, overwritten.
     """
     for q in range(indices.shape[0]):
+        row, own_indices, own_values = rows[q], indices[q], values[q]
         if indices.shape[1] < rows.shape[1]:
             for i in range(rows.shape[1]):
-                rows[q, i] = 0.0
+                row[i] = 0.0
         for c in range(indices.shape[1]):
-            rows[q, indices[q, c]] = values[q, c]
+            row[np.uint32(own_indices[c])] = own_values[c]  # not negative: nothing to look for from the end
 
 
 @kernel
 def add_rows(rows: FloatArray, start: int, stop: int, totals: FloatArray, rests: FloatArray) -> None:
     """Add the rows to the sums of the points start, ..., stop - 1, query after query, as `ledger.add_queries` does."""
-    for q in range(rows.shape[0]):
-        row = rows[q]
-        for i in range(start, stop):
-            new = totals[i] + row[i]
-            shadow = new - totals[i]
-            rests[i] += (totals[i] - (new - shadow)) + (row[i] - shadow)
-            totals[i] = new
+    for first in range(start, stop, _SUMS):
+        last = min(first + _SUMS, stop)
+        own_totals, own_rests = totals[first:last], rests[first:last]
+        for q in range(rows.shape[0]):
+            row = rows[q, first:last]
+            for i in range(last - first):
+                new = own_totals[i] + row[i]
+                shadow = new - own_totals[i]
+                own_rests[i] += (own_totals[i] - (new - shadow)) + (row[i] - shadow)
+                own_totals[i] = new
