@@ -169,6 +169,16 @@ class Engine:
         return self._k
 
     @property
+    def tol(self) -> float:
+        """Truncation error that is good enough, in units of the range of the utility."""
+        return self._tol
+
+    @property
+    def semivalue(self) -> Semivalue:
+        """How coalitions are drawn."""
+        return self._semivalue
+
+    @property
     def game(self) -> Game:
         """What a coalition earns."""
         return self._game

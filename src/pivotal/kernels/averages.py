@@ -23,6 +23,25 @@ _PART = 32
 
 
 @kernel
+def small_soft(n: int, n_right: int, empty: float, k: int, by_size: bool, sizes: FloatArray) -> tuple[float, float]:
+    """What a right and a wrong one of n points get from coalitions of fewer than k others.
+
+    Parameters as in `soft_values`; `n_right` points are right.
+    """
+    joined = 0.0  # weights of a share, and of one vote, over the coalitions of 1 to k-1 others
+    for s in range(1, min(k, n)):
+        joined += sizes[s] / (s + 1.0) if by_size else sizes[s] / k
+    right, wrong = sizes[0] * ((1.0 if by_size else 1.0 / k) - empty), -sizes[0] * empty
+    if not by_size:
+        right += joined
+    elif n > 1:
+        # A right point lifts a share by (1 - share) / (s + 1), a wrong one lowers it by share / (s + 1).
+        right += joined * ((n - n_right) / (n - 1.0))
+        wrong -= joined * (n_right / (n - 1.0))
+    return right, wrong
+
+
+@kernel
 def soft_values(
     right: npt.NDArray[np.bool_],
     empty: FloatArray,
@@ -53,23 +72,11 @@ def soft_values(
     """
     n_queries, depth = right.shape
     flags = right.view(np.uint8)  # a number that becomes a float without a branch
-    joined = 0.0  # weights of a share, and of one vote, over the coalitions of 1 to k-1 others
-    for s in range(1, min(k, depth)):
-        joined += sizes[s] / (s + 1.0) if by_size else sizes[s] / k
-    first = 1.0 if by_size else 1.0 / k
     for q in range(n_queries):
         n_right = 0
         for i in range(depth):
             n_right += right[q, i]
-        small_right = sizes[0] * (first - empty[q])
-        small_wrong = -sizes[0] * empty[q]
-        if by_size:
-            if depth > 1:
-                # A right point lifts a share by (1 - share) / (s + 1), a wrong one lowers it by share / (s + 1).
-                small_right += joined * ((depth - n_right) / (depth - 1.0))
-                small_wrong -= joined * (n_right / (depth - 1.0))
-        else:
-            small_right += joined
+        small_right, small_wrong = small_soft(depth, n_right, empty[q], k, by_size, sizes)
         sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
         # Labels come as they please, so there is no branch to guess wrong: both sums go on, one of them by 0. Some
         # terms are added up as they are before they join the sums that keep what rounding loses.

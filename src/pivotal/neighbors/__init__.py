@@ -23,12 +23,13 @@ from pivotal.neighbors._approximate import ApproximateIndex, Settings
 from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
 from pivotal.neighbors._balls import Balls, as_balls, check_no_own
 from pivotal.neighbors._external import ForeignIndex, TreeIndex
-from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of
+from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of, shells_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
 from pivotal.neighbors._kept_lists import KeptLists
 from pivotal.neighbors._orders import Orders
 from pivotal.neighbors._recall import measure_recall
+from pivotal.neighbors._shells import Shells
 from pivotal.neighbors._sources import RowSource, is_source, open_source
 from pivotal.neighbors.chunks import ChunkedIndex, as_bytes
 from pivotal.neighbors.index import Index, NeighborIndex, fitting_queries
@@ -52,6 +53,7 @@ __all__ = [
     "PyNNDescent",
     "RowSource",
     "Settings",
+    "Shells",
     "TreeIndex",
     "Verdict",
     "as_balls",
@@ -67,4 +69,5 @@ __all__ = [
     "open_source",
     "orders_of",
     "recall_of",
+    "shells_of",
 ]

@@ -18,13 +18,14 @@ from pivotal.neighbors._external import TREES, ForeignIndex, TreeIndex
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
 from pivotal.neighbors._orders import Orders
+from pivotal.neighbors._shells import Shells
 from pivotal.neighbors._sources import is_source, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, SparseEuclidean, empty_result
 from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.metrics import Metric, check_size, make_engine
 
-__all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of"]
+__all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of", "shells_of"]
 
 _SETTINGS: dict[str, Settings] = {
     settings.name: settings for settings in (FaissFlat(), FaissIVF(), FaissHNSW(), PyNNDescent(), HNSWLib())
@@ -112,6 +113,11 @@ class BruteIndex(Index):
     def orders(self) -> Orders | None:
         """Return what puts all points in the order of `search`; None where distances come from elsewhere."""
         return Orders(self._engine, self._n_threads) if isinstance(self._engine, DenseEuclidean) else None
+
+    def shells(self, depth: int, enclosed: int) -> Shells | None:
+        """Return what counts all points but the nearest `depth` by shells; None where `orders` is None."""
+        engine = self._engine
+        return Shells(engine, depth, enclosed, self._n_threads) if isinstance(engine, DenseEuclidean) else None
 
     def rows(self, queries: Any) -> FloatArray:
         """Return queries in double precision, checked as `search` checks them."""
@@ -235,6 +241,11 @@ class AutoIndex(BruteIndex):
 def orders_of(index: Index) -> Orders | None:
     """Return what puts all points in order for this index; None where only its own search can."""
     return index.orders() if isinstance(index, BruteIndex) else None
+
+
+def shells_of(index: Index, depth: int, enclosed: int) -> Shells | None:
+    """Return what counts points by shells for this index; None where only its own search finds them."""
+    return index.shells(depth, enclosed) if isinstance(index, BruteIndex) else None
 
 
 def as_index(

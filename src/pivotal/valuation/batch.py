@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.far_points import FarPoints
 from pivotal.engine.joblib_backend import Errand, can_be_sent, chosen_workers, say_here, why_here
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.truncation import Voters
@@ -110,7 +111,10 @@ class Batch:
     def _count_whole_orders(self, engine: QueryCounter) -> bool:
         """Count a game in which every point matters, where that can be done without lists of all points."""
         index = self.index
-        if not isinstance(index, BruteIndex) or (whole := WholeOrders.of(engine, index, self.n_jobs)) is None:
+        if not isinstance(index, BruteIndex):
+            return False
+        counter = FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, self.n_jobs))
+        if counter is None:
             return False
         rows = self.features if self.queries is None else self.queries
 
@@ -118,5 +122,5 @@ class Batch:
             own = np.arange(part.start, part.stop) if self.queries is None else np.full(part.stop - part.start, -1)
             return index.rows(rows[part]), own
 
-        whole.count(queries, self.targets, weights=self.weights, block_size=self.block_size, progress=self.progress)
+        counter.count(queries, self.targets, weights=self.weights, block_size=self.block_size, progress=self.progress)
         return True
