@@ -108,11 +108,7 @@ class FarPoints:
             own_weights = None if weights is None else weights[here]
             if not good[start]:
                 self._whole = self._whole or self._make_whole()
-                self._whole.count(
-                    lambda rows, first=here.start: queries(slice(first + rows.start, first + rows.stop)),
-                    targets[here],
-                    weights=own_weights,
-                )
+                self._whole.count(_from(queries, here.start), targets[here], weights=own_weights)
                 continue
             if own_weights is not None:
                 tables[part] *= own_weights[:, np.newaxis, np.newaxis]
@@ -215,3 +211,8 @@ def _near(game: Game, n_classes: int, k: int, tol: float) -> int | None:
 
 def _threshold(game: Hard) -> int:
     return -1 if game.tie == "win" else 0
+
+
+def _from(queries: Queries, first: int) -> Queries:
+    """Return the same queries, counted from a later one."""
+    return lambda part: queries(slice(first + part.start, first + part.stop))

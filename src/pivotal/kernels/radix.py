@@ -88,7 +88,7 @@ def centre_in_double(X: AnyArray, centre: FloatArray, scale: float, points: Floa
 @kernel
 def make_words(row: FloatArray, norms: FloatArray, scale: float, shift: float, own: int, sorter: Sorter) -> int:
     """Fill the words with all points but `own`, and return how many they are; `row` is overwritten."""
-    count = row.shape[0]
+    count: int = row.shape[0]
     for i in range(count):
         row[i] = (row[i] + norms[i]) * scale + shift
     bits, words = row.view(np.uint64), sorter.words

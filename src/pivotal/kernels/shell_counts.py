@@ -73,7 +73,7 @@ class Desk(NamedTuple):
     """Twice the shell of a point, one more if it is right; shape (tile,)."""
     values: FloatArray
     """Shape (tile,)."""
-    index: IndexArray
+    listed: IndexArray
     """Shape (1,)."""
     distance: FloatArray
     """Shape (1,)."""
@@ -88,14 +88,14 @@ def make_desk(size: int) -> Desk:
 def place_of(square: float, slopes: FloatArray, places: FloatArray) -> float:
     """Place of a squared distance among the walls; it never falls when the distance grows."""
     place = min(slopes[0] * square + places[0], slopes[1] * square + places[1])
-    return min(max(min(place, slopes[2] * square + places[2]), 0.0), _TOP)
+    return float(min(max(min(place, slopes[2] * square + places[2]), 0.0), _TOP))
 
 
 @kernel
 def exact_shell(points: Points, q: int, index: int, slopes: FloatArray, places: FloatArray, desk: Desk) -> int:
     """Shell of a point by its exact distance."""
-    desk.index[0] = index
-    measure_rows(points.X, points.queries[q], desk.index, 0, 1, points.squared, desk.distance)
+    desk.listed[0] = index
+    measure_rows(points.X, points.queries[q], desk.listed, 0, 1, points.squared, desk.distance)
     square = desk.distance[0] if points.squared else desk.distance[0] * desk.distance[0]
     return int(place_of(square * points.unit, slopes, places))
 
