@@ -86,6 +86,15 @@ def centre_in_double(X: AnyArray, centre: FloatArray, scale: float, points: Floa
 
 
 @kernel
+def centre_again(X: AnyArray, centre: FloatArray, scale: float, points: FloatArray) -> None:
+    """As `centre_in_double`, where the lengths are known: sums would have to wait for each other."""
+    for i in range(X.shape[0]):
+        row, own = X[i], points[i]
+        for j in range(X.shape[1]):
+            own[j] = (row[j] - centre[j]) * scale
+
+
+@kernel
 def make_words(row: FloatArray, norms: FloatArray, scale: float, shift: float, own: int, sorter: Sorter) -> int:
     """Fill the words with all points but `own`, and return how many they are; `row` is overwritten."""
     count: int = row.shape[0]

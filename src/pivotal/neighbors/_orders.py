@@ -20,7 +20,7 @@ import numpy as np
 
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.kernels.radix import INTEGER, Sorter, centre_in_double, make_sorter, order_rows, score_bits
+from pivotal.kernels.radix import INTEGER, Sorter, centre_again, centre_in_double, make_sorter, order_rows, score_bits
 from pivotal.neighbors.brute import DenseEuclidean
 
 __all__ = ["Orders"]
@@ -40,8 +40,6 @@ class Desk(NamedTuple):
     """Shape (n_queries, n_train)."""
     tile: FloatArray
     """Points of a tile, centred; shape (tile, n_features)."""
-    norms: FloatArray
-    """Their squared lengths; shape (tile,)."""
     sorter: Sorter
 
 
@@ -75,7 +73,7 @@ class Orders:
         """Memory for a thread that orders up to so many queries at once."""
         n_train, n_features = self._X.shape
         tile = min(_TILE_POINTS, n_train)
-        return Desk(np.empty((n_queries, n_train)), np.empty((tile, n_features)), np.empty(tile), make_sorter(n_train))
+        return Desk(np.empty((n_queries, n_train)), np.empty((tile, n_features)), make_sorter(n_train))
 
     def order(
         self,
@@ -146,5 +144,5 @@ class Orders:
         for start in range(0, self._X.shape[0], _TILE_POINTS):
             rows = self._X[start : start + _TILE_POINTS]
             tile = desk.tile[: len(rows)]
-            centre_in_double(rows, self._centre, self._scale, tile, desk.norms[: len(rows)])
+            centre_again(rows, self._centre, self._scale, tile)
             np.matmul(factor, tile.T, out=products[:, start : start + len(rows)])
