@@ -155,6 +155,18 @@ def likeness_gain(like: Likeness, codes: CodeArray, point: int) -> float:
 
 
 @kernel
+def most_likeness(like: Likeness, code: int) -> float:
+    """Return what no point of a class can add more than by its likeness; of any class if that is -1."""
+    if like.kernel.shape[0] > 0 or code < 0:
+        return 1e300
+    square = 0.0
+    for f in range(like.rest.shape[1]):
+        square += like.rest[code, f] * like.rest[code, f]
+    # Features have length 1, in single precision.
+    return like.scale * (2.0 * 1.0001 * square**0.5 / like.size - 1.0 / (like.size * like.size))
+
+
+@kernel
 def count_in(like: Likeness, codes: CodeArray, point: int, sign: float) -> None:
     """Count a point among the members whose mean is compared with the data, or no longer."""
     if like.kernel.shape[0] > 0:
@@ -176,10 +188,12 @@ def enter_many(lists: Lists, now: Standing, like: Likeness, points: IndexArray) 
 @kernel
 def best_of(lists: Lists, now: Standing, like: Likeness, candidates: CodeArray, code: int) -> tuple[int, float]:
     """Return who of the candidates outside adds most, and how much; only of one class, unless that is -1."""
-    best, most = -1, -1e300
+    best, most, likest = -1, -1e300, most_likeness(like, code)
     for c in range(candidates.shape[0]):
         point = candidates[c]
         if now.members[point] or (code >= 0 and lists.codes[point] != code):
+            continue
+        if now.gains[point] + likest <= most:
             continue
         score = now.gains[point] + likeness_gain(like, lists.codes, point)
         if score > most:
@@ -225,8 +239,8 @@ def exchange(
         own = now.gains[point] + likeness_gain(like, lists.codes, point)
         best, most = best_of(lists, now, like, candidates[i if local else 0], code)
         if local:
-            near, gain = best_near(lists, now, like, point, allowed, code)
-            if gain > most:
+            near, gain = best_near(lists, now, like, point, allowed, code, max(most, own))
+            if near >= 0:
                 best, most = near, gain
         if most > own + 1e-9:
             gained += most - own
@@ -240,11 +254,11 @@ def exchange(
 
 @kernel
 def best_near(
-    lists: Lists, now: Standing, like: Likeness, point: int, allowed: CodeArray, code: int
+    lists: Lists, now: Standing, like: Likeness, point: int, allowed: CodeArray, code: int, most: float
 ) -> tuple[int, float]:
-    """Return who of the points near a query that a point has just left adds most, and how much."""
+    """Return who of the points near a query that a point has just left adds more than `most`, and how much."""
     k = lists.shares.shape[0]
-    best, most = -1, -1e300
+    best, likest = -1, most_likeness(like, code)
     for e in range(lists.starts[point], lists.starts[point + 1]):
         q, rank = lists.queries[e], lists.ranks[e]
         count = now.counts[q]
@@ -256,6 +270,8 @@ def best_near(
             if other < 0:
                 break
             if now.members[other] or allowed[other] == 0 or (code >= 0 and lists.codes[other] != code):
+                continue
+            if now.gains[other] + likest <= most:
                 continue
             score = now.gains[other] + likeness_gain(like, lists.codes, other)
             if score > most:

@@ -12,7 +12,10 @@ from pivotal.research.datasets import Split
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
 
-__all__ = ["CONTENDERS", "Contender", "play"]
+__all__ = ["CONTENDERS", "SELECT", "Contender", "play"]
+
+SELECT: Final = "select"
+"""Rows chosen together by `pivotal.select`: no values, and a line of its own among selections."""
 
 
 @dataclass(frozen=True)

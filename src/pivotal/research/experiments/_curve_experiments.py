@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pandas as pd
 
+from pivotal.research.experiments._contenders import SELECT
 from pivotal.research.experiments._experiment import Experiment, Results
 from pivotal.research.experiments._experiment_page import (
     Claim,
@@ -24,7 +25,14 @@ from pivotal.research.experiments._frames import averages, pick, pivot
 from pivotal.research.experiments._published import NO_FIGURES
 from pivotal.research.experiments._result_cells import Cell
 from pivotal.research.experiments._setup import Setup
-from pivotal.research.experiments._tasks import FLIPPED, REMOVED, WARM, measure_clean, measure_noisy
+from pivotal.research.experiments._tasks import (
+    FLIPPED,
+    REMOVED,
+    WARM,
+    measure_clean,
+    measure_noisy,
+    measure_selection,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,6 +101,13 @@ def gain_at(curves: pd.DataFrame, share: float) -> pd.DataFrame:
 
 def _cells(setup: Setup, study: str) -> list[Cell]:
     return setup.task_cells(study, setup.methods)
+
+
+def _selection_cells(setup: Setup) -> list[Cell]:
+    """Return the cells of the values, and those of rows that are selected together, on the samples."""
+    ranked = setup.task_cells("clean", setup.methods)
+    samples = {(cell.data, cell.run): cell for cell in ranked if cell.settings["size"] == "sample"}
+    return [*ranked, *(Cell("selected", name, SELECT, run, cell.settings) for (name, run), cell in samples.items())]
 
 
 def _draw(frame: pd.DataFrame, word: str) -> Figure:
@@ -180,7 +195,8 @@ def _selection_claims(frame: pd.DataFrame) -> list[Claim]:
         ours = [name for name in ("bv-fast", "bv-uw") if name in heights[on]]
         if not ours:
             return None, "not measured"
-        behind = heights[on].max(axis=1) - heights[on][ours].max(axis=1)
+        values = heights[on].drop(columns=SELECT, errors="ignore")  # the claim is about values
+        behind = values.max(axis=1) - values[ours].max(axis=1)
         close = int((behind <= 0.01).sum())
         return 2 * close > len(behind), f"within 0.01 of the best on {close} of {len(behind)}"
 
@@ -240,14 +256,15 @@ REMOVAL: Final = Experiment(
 SELECTION: Final = Experiment(
     "selection",
     "Data selection: accuracy while the most valuable points come",
-    partial(_cells, study="clean"),
-    measure_clean,
+    _selection_cells,
+    measure_selection,
     partial(curve_frame, kind="selection"),
     partial(_draw, word="added"),
     partial(
         _tell,
         how=f"{_SPLIT} From {WARM:.0%} of the points, drawn at random, the most valuable are added first, up to "
-        f"{REMOVED[-1]:.0%}. Higher is better.",
+        f"{REMOVED[-1]:.0%}. Higher is better. `select` is no value: `pivotal.select` chooses rows together, "
+        "without the test set, anew for each size.",
         lowest=False,
         claims=_selection_claims,
     ),

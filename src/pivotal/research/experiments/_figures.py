@@ -31,6 +31,7 @@ STYLES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "inf": ("#84cc16", ":"),
         "loo": ("#1f2937", ":"),
         "rand": ("#9ca3af", "-"),
+        "select": ("#db2777", "-"),
         "bf": ("#000000", "-"),
     }
 )

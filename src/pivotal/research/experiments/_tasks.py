@@ -15,17 +15,30 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis import detection, removal_curve, repair, selection_curve
+from pivotal.analysis.selection import select
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.research.datasets import Split, flip_labels, imbalance
-from pivotal.research.experiments._contenders import CONTENDERS, play
+from pivotal.research.experiments._contenders import CONTENDERS, SELECT, play
 from pivotal.research.experiments._result_cells import Cell, Result, Source
 
-__all__ = ["FLIPPED", "REMOVED", "WARM", "Task", "draw_task", "measure_clean", "measure_noisy"]
+__all__ = [
+    "FLIPPED",
+    "REMOVED",
+    "SELECTED",
+    "WARM",
+    "Task",
+    "draw_task",
+    "measure_clean",
+    "measure_noisy",
+    "measure_selection",
+]
 
 REMOVED: Final = (*np.arange(0, 0.1, 0.01).round(2).tolist(), *np.arange(0.1, 0.51, 0.02).round(2).tolist())
 """Shares of the training points after which the score of removal and selection is taken."""
 FLIPPED: Final = tuple(np.arange(0, 0.101, 0.005).round(3).tolist())
 """Shares of the training points after which the score of flipping is taken."""
+SELECTED: Final = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Shares after which the score of rows that are selected together is taken: each size is selected anew."""
 WARM: Final = 0.01  # share of the training points from which a selection starts
 _NOISE: Final = 0.05  # the paper's share of wrong labels
 _HELD_OUT: Final = 0.1  # half of it is the test set, half is fresh
@@ -75,6 +88,34 @@ def measure_clean(cell: Cell, source: Source) -> Result:
         result["removal"][name] = removal.scores.round(6).tolist()
         result["selection"][name] = selection.scores.round(6).tolist()
     return result
+
+
+def measure_selection(cell: Cell, source: Source) -> Result:
+    """Add rows to the same random start: the most valuable, or those that `pivotal.select` chooses together."""
+    if cell.method != SELECT:
+        return measure_clean(cell, source)
+    task = draw_task(cell, source)
+    n_train, k = len(task.seen.y_train), cell.settings["k"]
+    counts = whole_counts(SELECTED, n_train)
+    # The start is that of the other curves: their seed, and the stream they take it from.
+    seed = int(task.rng.integers(2**31))
+    warm = np.random.default_rng(seed).spawn(2)[0].permutation(n_train)[: max(1, round(WARM * n_train))]
+    scores: dict[str, list[float]] = {"seen/uniform": [], "fresh/uniform": []}
+    spent = 0.0
+    for count in counts.tolist():
+        began = time.perf_counter()
+        size = len(warm) + count
+        chosen = warm
+        if count:
+            found = select(task.seen.X_train, task.seen.y_train, size, include=warm, random_state=seed, n_jobs=1)
+            chosen = found.indices
+        spent += time.perf_counter() - began
+        for on in ("seen", "fresh"):
+            curve = selection_curve(
+                None, *getattr(task, on), order=np.arange(n_train), warm_start=chosen, steps=[0], k=k, n_jobs=1
+            )
+            scores[f"{on}/uniform"].append(round(float(curve.scores[0]), 6))
+    return {**_sizes(task), "valuation": spent, "counts": counts.tolist(), "selection": scores}
 
 
 def measure_noisy(cell: Cell, source: Source) -> Result:
