@@ -36,9 +36,9 @@ def write_page(table: pd.DataFrame, out: Path, keel: tuple[str, ...]) -> None:
         "# Selections, measured",
         "Which few rows are nearly as good as all? Gains in accuracy over random selections of the same size, in "
         "points, on fresh rows that no method has seen. 1000 rows to choose from, up to 2000 fresh ones; features "
-        "standardised on the former, images reduced to 50 principal components; no validation set: the rows are their own "
-        f"queries. Random is the mean of 5 draws on the same split. Judged by {', '.join(JUDGED)}; gradient boosting beside "
-        "them. Made by",
+        "standardised on the former, images reduced to 50 principal components. There is no validation set: the rows "
+        "are their own queries. Random is the mean of 5 draws on the same split. Judged by "
+        f"{', '.join(JUDGED)}; gradient boosting beside them. Made by",
         "```sh\npython benchmarks/selection.py --data DIR --keel\n```",
         f"with Python {platform.python_version()}, scikit-learn {version('scikit-learn')}, numpy {version('numpy')}, "
         f"on {os.cpu_count()} processors that had other work to do: seconds compare methods, no more. "
