@@ -159,11 +159,12 @@ def most_likeness(like: Likeness, code: int) -> float:
     """Return what no point of a class can add more than by its likeness; of any class if that is -1."""
     if like.kernel.shape[0] > 0 or code < 0:
         return 1e300
-    square = 0.0
+    square: float = 0.0
     for f in range(like.rest.shape[1]):
         square += like.rest[code, f] * like.rest[code, f]
     # Features have length 1, in single precision.
-    return like.scale * (2.0 * 1.0001 * square**0.5 / like.size - 1.0 / (like.size * like.size))
+    most: float = like.scale * (2.0 * 1.0001 * square**0.5 / like.size - 1.0 / (like.size * like.size))
+    return most
 
 
 @kernel
