@@ -128,7 +128,7 @@ def checkpoints() -> None:
             return None
         count = add_up([parts.account])
         for shard in range(len(plan.starts) - 1):  # what compiled code does with it
-            assert np.isfinite(mean_of(add_parts(plan, shard, None, [part_of(parts, shard)]), count)).all()
+            assert np.isfinite(mean_of(add_parts(plan, shard, None, [part_of(parts, shard)]), count).values).all()
         return parts
 
     @RUN

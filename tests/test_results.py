@@ -342,6 +342,7 @@ def test_equals_notices_every_field():
         "rounding_allowance": 1e-14,
         "neighbors_exact": None,
         "standard_error": None,
+        "query_standard_error": [0.1, 0.1, 0.1],
         "ids": ["a", "b", "d"],
         "vote_resolution": 0.5,
         "recall": 0.75,

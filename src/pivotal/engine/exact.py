@@ -18,6 +18,7 @@ from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.passes import Pass
+from pivotal.engine.point_sums import PointSums
 from pivotal.engine.solvers import Block, Solver, make_solver
 from pivotal.engine.totals import Tally
 from pivotal.engine.truncation import Lists
@@ -57,16 +58,15 @@ class Solved(NamedTuple):
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of the values over the queries so far, and what rounding lost of them."""
+    """Sums over the queries so far: of every point, and of everything else."""
 
-    totals: FloatArray
-    rests: FloatArray
+    points: PointSums
     tally: Tally
     rows: tuple[Rows, ...] = ()
 
     @staticmethod
     def nothing(n_train: int) -> _Sums:
-        return _Sums(np.zeros(n_train), np.zeros(n_train), Tally())
+        return _Sums(PointSums.nothing(n_train), Tally())
 
 
 class Engine:
@@ -200,9 +200,9 @@ class Engine:
         """Return a bound, for each query, on what the points beyond its list could have changed."""
         return self._lists.dropped(Block(labels, None, targets))
 
-    def sums(self) -> tuple[FloatArray, FloatArray, Tally]:
-        """Return copies of the sums so far and of what rounding lost of them, and what else was counted."""
-        return self._sums.totals.copy(), self._sums.rests.copy(), self._sums.tally
+    def sums(self) -> tuple[PointSums, Tally]:
+        """Return a copy of the sums so far, and what else was counted."""
+        return self._sums.points.copy(), self._sums.tally
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield what is to be done with a batch of queries: the blocks are added once."""
@@ -246,8 +246,6 @@ class Engine:
 
     def count(self, solved: Solved, targets: AnyArray, weights: FloatArray | None = None) -> None:
         """Count queries that are solved: the other half of `add`."""
-        from pivotal.kernels.accumulate import add_queries
-
         # Arrays that were sent may be read-only, for which numba would compile the kernel once more.
         indices = np.require(solved.indices, requirements=["C", "W"])
         values = np.require(solved.values, requirements=["C", "W"])
@@ -256,13 +254,13 @@ class Engine:
             rows += (self._keeper.take(indices, values, targets),)
         if weights is not None:
             values *= weights[:, np.newaxis]
-        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
-        add_queries(indices, values, totals, rests)
+        points = self._sums.points.copy()
+        points.add(indices, values, weights)
         tally = self._sums.tally.counting(solved.everyone, solved.nobody, solved.dropped, solved.spread, weights)
         depth, error = solved.precision
         self._elsewhere = max(depth, self._elsewhere[0]), max(error, self._elsewhere[1])
         # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _Sums(totals, rests, tally, rows)
+        self._sums = _Sums(points, tally, rows)
 
     def for_worker(self) -> Engine:
         """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
@@ -294,8 +292,7 @@ class Engine:
 
     def adopt(
         self,
-        totals: FloatArray,
-        rests: FloatArray,
+        points: PointSums,
         tally: Tally,
         indices: AnyArray,
         values: FloatArray,
@@ -306,20 +303,22 @@ class Engine:
         if self._keeper is not None:
             self._keeper.expect(len(targets), values.shape[1], rows)
             rows = (self._keeper.take(indices, values, targets),)
-        self._sums = _Sums(totals, rests, tally, rows)
+        self._sums = _Sums(points, tally, rows)
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+        return self._sums.points.means(self._sums.tally.divisor)
 
     def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
         """Values so far, with their error bound, which takes the lists of neighbours as right."""
         depth, error = self.precision()
         told = {"depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
-        return self._sums.tally.result(
+        tally = self._sums.tally
+        return tally.result(
             self.values(),
             {**settings, "method": "exact", **told},
             error=error,
+            query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
             ids=ids,
             vote_resolution=vote_resolution,
             queries=None if self._keeper is None else self._keeper.gather(self._sums.rows, self._labels),

@@ -114,9 +114,10 @@ class FarPoints:
                 tables[part] *= own_weights[:, np.newaxis, np.newaxis]
                 for (_, values), weight in zip(near[part], own_weights, strict=True):
                     values *= weight
-            totals, rests, tally = engine.sums()
+            points, tally = engine.sums()
+            heavy = points.ready(stop - start, own_weights)
             with single_threaded_blas():
-                self._shells.add(X[part], engine.labels, targets[here], tables[part], near[part], (totals, rests))
+                self._shells.add(X[part], engine.labels, targets[here], tables[part], near[part], heavy, points.sums)
             game, n_classes = engine.game, engine.n_classes
             tally = tally.counting(
                 game.everyone(nearest[part], None, targets[here], n_classes, engine.k),
@@ -125,7 +126,7 @@ class FarPoints:
                 game.spread(n_classes, engine.labels, targets[here]),
                 own_weights,
             )
-            engine.adopt(totals, rests, tally, np.empty((0, 0)), np.empty((0, 0)), targets[here])
+            engine.adopt(points, tally, np.empty((0, 0)), np.empty((0, 0)), targets[here])
 
 
 class _TwoKinds:

@@ -55,26 +55,26 @@ class MultiLabelEngine(Engine):
         targets : int32 array of shape (n_queries, n_labels)
             True labels of each query.
         """
-        from pivotal.kernels.accumulate import add_queries
-
         indices = np.ascontiguousarray(indices)
         votes = None if votes is None else np.ascontiguousarray(votes)
         parts = np.full(len(targets), 1.0 / len(self._columns))
         if weights is not None:
             parts *= weights
         game, n_classes, k = self._game, self._n_classes, self._k
-        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
+        values = np.zeros(indices.shape)
         everyone, nobody, dropped = np.empty((3, len(self._columns), len(targets)))
         for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
             block = Block(column[indices], votes, np.ascontiguousarray(truth))
-            add_queries(indices, self._solve(block) * parts[:, np.newaxis], totals, rests)
+            values += self._solve(block) * parts[:, np.newaxis]
             everyone[label] = game.everyone(block.labels, votes, block.targets, n_classes, k)
             nobody[label] = game.nobody(block.targets, n_classes)
             dropped[label] = self._lists.dropped(block)
         means = everyone.mean(axis=0), nobody.mean(axis=0), dropped.mean(axis=0)
         tally = self._sums.tally.counting(*means, game.spread(n_classes), weights)
         # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = replace(self._sums, totals=totals, rests=rests, tally=tally)
+        points = self._sums.points.copy()
+        points.add(indices, values, weights)
+        self._sums = replace(self._sums, points=points, tally=tally)
         return True
 
     def result(self, *, settings: Mapping[str, Any], **more: Any) -> Values:
@@ -102,12 +102,12 @@ class MultiLabelRadius(RadiusEngine):
         return super().result(settings={**settings, "n_labels": len(self._columns)}, **more)
 
     def _play(
-        self, balls: Balls, targets: AnyArray, weights: FloatArray, totals: FloatArray, rests: FloatArray
+        self, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         n_labels = len(self._columns)
         everyone, nobody = np.empty((2, n_labels, len(targets)))
         for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
             truth = np.ascontiguousarray(truth)
-            earned = self._play_for(column, balls, truth, weights / n_labels, totals, rests)
+            earned = self._play_for(column, balls, truth, weights / n_labels, values)
             everyone[label], nobody[label] = earned
         return everyone.mean(axis=0), nobody.mean(axis=0)

@@ -16,6 +16,7 @@ from pivotal.core.games import Game, Threshold
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.engine.passes import Pass
+from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import Tally
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values
@@ -25,10 +26,9 @@ __all__ = ["RadiusEngine"]
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums over the queries so far: of values, of what rounding lost of them, of the sizes of balls."""
+    """Sums over the queries so far: of every point, of the sizes of balls, and of everything else."""
 
-    totals: FloatArray
-    rests: FloatArray
+    points: PointSums
     tally: Tally
     n_members: int = 0
     largest_ball: int = 0
@@ -71,7 +71,7 @@ class RadiusEngine:
         self._alone[1:] = semivalue.joined(others[:-1], 0)
         self._share = np.empty(n_players + 1)
         fill_share(semivalue.joined(others, 1), self._share)
-        self._sums = _Sums(np.zeros(len(labels)), np.zeros(len(labels)), Tally())
+        self._sums = _Sums(PointSums.nothing(len(labels)), Tally())
 
     @property
     def n_queries(self) -> int:
@@ -98,13 +98,11 @@ class RadiusEngine:
         weights : float64 array of shape (n_queries,), optional
             How much each query counts; 1 each when None.
         """
-        if weights is None:
-            weights = np.ones(len(targets))  # multiplying by 1 changes no bit
         done = 0
-        sums = replace(self._sums, totals=self._sums.totals.copy(), rests=self._sums.rests.copy())
+        sums = replace(self._sums, points=self._sums.points.copy())
         for balls in indices:
             own = slice(done, done + len(balls.sizes))
-            sums = self._plus(sums, balls, targets[own], weights[own])
+            sums = self._plus(sums, balls, targets[own], None if weights is None else weights[own])
             done = own.stop
         # One assignment: a block that is interrupted counts whole or not at all.
         self._sums = sums
@@ -112,7 +110,7 @@ class RadiusEngine:
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+        return self._sums.points.means(self._sums.tally.divisor)
 
     def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
         """Values so far; only rounding keeps them from being exact."""
@@ -125,19 +123,30 @@ class RadiusEngine:
             "largest_ball": self._sums.largest_ball,
             "n_empty_balls": self._sums.n_empty_balls,
         }
-        return self._sums.tally.result(self.values(), {**settings, **told}, ids=ids, vote_resolution=vote_resolution)
+        tally = self._sums.tally
+        return tally.result(
+            self.values(),
+            {**settings, **told},
+            query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
+            ids=ids,
+            vote_resolution=vote_resolution,
+        )
 
     def suffices(self, indices: object, targets: AnyArray) -> bool:
         """Return whether the balls are complete, which they always are."""
         return True
 
-    def _plus(self, sums: _Sums, balls: Balls, targets: AnyArray, weights: FloatArray) -> _Sums:
-        """Add some queries to totals and rests, in place, and return the sums with everything else counted."""
+    def _plus(self, sums: _Sums, balls: Balls, targets: AnyArray, weights: FloatArray | None) -> _Sums:
+        """Add some queries to the sums of the points, in place, and return the sums with everything else counted."""
         sizes, spread = balls.sizes, self._game.spread(self._n_classes)
-        everyone, nobody = self._play(balls, targets, weights, sums.totals, sums.rests)
+        each = np.ones(len(targets)) if weights is None else weights  # multiplying by 1 changes no bit
+        values = np.zeros(len(balls.members))
+        everyone, nobody = self._play(balls, targets, each, values)
+        heavy = None if weights is None else np.repeat(weights, sizes)
+        # Members one after the other, as if each were a query with one neighbour.
+        sums.points.add(balls.members[:, np.newaxis], values[:, np.newaxis], heavy)
         return _Sums(
-            sums.totals,
-            sums.rests,
+            sums.points,
             sums.tally.counting(everyone, nobody, np.zeros(len(targets)), spread, weights),
             sums.n_members + len(balls.members),
             max(sums.largest_ball, int(sizes.max())),
@@ -145,10 +154,10 @@ class RadiusEngine:
         )
 
     def _play(
-        self, balls: Balls, targets: AnyArray, weights: FloatArray, totals: FloatArray, rests: FloatArray
+        self, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Add the values of some queries to totals and rests; return what everyone and nobody earns."""
-        return self._play_for(self._labels, balls, targets, weights, totals, rests)
+        """Add what each member of a ball is worth to `values`; return what everyone and nobody earns."""
+        return self._play_for(self._labels, balls, targets, weights, values)
 
     def _play_for(
         self,
@@ -156,21 +165,22 @@ class RadiusEngine:
         balls: Balls,
         targets: AnyArray,
         weights: FloatArray,
-        totals: FloatArray,
-        rests: FloatArray,
+        values: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Do the same for training points with these labels."""
-        from pivotal.kernels.threshold import add_balls, count_right
+        from pivotal.kernels.threshold import count_right, value_balls
 
         everyone, nobody = np.zeros((2, len(targets)))
         for weight, part in self._game.parts():
             assert isinstance(part, Threshold)
-            near = balls if part.radius == self._game.radius else balls.within(part.radius)
+            whole = part.radius == self._game.radius
+            near = balls if whole else balls.within(part.radius)
+            places = np.arange(len(values)) if whole else balls.places_within(part.radius)
             n_right = np.empty(len(targets), np.int64)
             who = near.starts, near.members, labels, targets, n_right
             count_right(*who)
             empty = part.nobody(targets, self._n_classes)
-            add_balls(*who, empty, weight * weights, self._alone, self._share, totals, rests)
+            value_balls(*who, empty, weight * weights, self._alone, self._share, places, values)
             everyone += weight * part.shares(n_right, near.sizes, targets, self._n_classes)
             nobody += weight * empty
         return everyone, nobody

@@ -31,8 +31,9 @@ class Tally:
         Sums over the queries of what everyone earns, of what nobody earns, and of the bound on what truncation costs.
     spread : float
         Largest range of the utility.
-    weight, heaviest : float
-        Sum of the weights of the queries, and the largest of them; every query weighs 1 unless something else is said.
+    weight, heaviest, squared_weight : float
+        Sum of the weights of the queries, the largest of them, and the sum of their squares; every query weighs 1
+        unless something else is said.
     """
 
     n_queries: int = 0
@@ -42,6 +43,7 @@ class Tally:
     spread: float = 0.0
     weight: float = 0.0
     heaviest: float = 0.0
+    squared_weight: float = 0.0
 
     @property
     def divisor(self) -> float:
@@ -82,6 +84,7 @@ class Tally:
             max(self.spread, spread),
             run_on(self.weight, weights),
             max(self.heaviest, float(weights.max(initial=0.0))),
+            run_on(self.squared_weight, np.square(weights)),
         )
 
     def result(
@@ -111,7 +114,8 @@ class Tally:
         if (
             self.weight != self.n_queries or self.heaviest != 1.0
         ):  # queries had weights, which those who read should know
-            settings = {**settings, "query_weight": self.weight}
+            effective = self.divisor**2 / self.squared_weight if self.squared_weight > 0.0 else 0.0
+            settings = {**settings, "query_weight": self.weight, "effective_queries": effective}
         return Values(
             values,
             n_queries=self.n_queries,

@@ -132,7 +132,7 @@ class WholeOrders:
     ) -> None:
         from pivotal.kernels.radix import add_rows
 
-        totals, rests, tally = self._engine.sums()
+        points, tally = self._engine.sums()
         nearest = np.empty((block.stop - block.start, self._sees), self._engine.labels.dtype)
         for start in range(block.start, block.stop, len(rows)):
             stop = min(start + len(rows), block.stop)
@@ -140,11 +140,12 @@ class WholeOrders:
             self._fill(queries, targets, slice(start, stop), filled, nearest[start - block.start :], rooms)
             if weights is not None:
                 filled *= weights[start:stop, np.newaxis]
+            heavy = points.ready(stop - start, None if weights is None else weights[start:stop])
 
-            def add(points: slice, filled: FloatArray = filled) -> None:
-                add_rows(filled, points.start, points.stop, totals, rests)
+            def add(part: slice, filled: FloatArray = filled, heavy: FloatArray = heavy) -> None:
+                add_rows(filled, part.start, part.stop, heavy, points.sums)
 
-            run_all(add, slices(len(totals), len(totals), self._n_threads), self._n_threads)
+            run_all(add, slices(points.n_points, points.n_points, self._n_threads), self._n_threads)
         game, own = self._engine.game, targets[block]
         tally = tally.counting(
             game.everyone(nearest, None, own, self._engine.n_classes, self._engine.k),
@@ -154,7 +155,7 @@ class WholeOrders:
             None if weights is None else weights[block],
         )
         nothing = np.empty((0, 0))
-        self._engine.adopt(totals, rests, tally, nothing, nothing, own)
+        self._engine.adopt(points, tally, nothing, nothing, own)
 
     def _fill(
         self,

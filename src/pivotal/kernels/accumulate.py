@@ -1,4 +1,4 @@
-"""Adding up the values of all queries, in the order of the queries."""
+"""Adding up the values of all queries, and their squares, in the order of the queries."""
 
 from __future__ import annotations
 
@@ -27,3 +27,66 @@ def add_queries(indices: IndexArray, values: FloatArray, totals: FloatArray, res
         for i in range(indices.shape[1]):
             point = indices[q, i]
             totals[point], rests[point] = add_exactly(totals[point], rests[point], values[q, i])
+
+
+@kernel
+def add_moments(indices: IndexArray, values: FloatArray, weights: FloatArray, sums: FloatArray) -> None:
+    """Do the same, and add up what the spread over the queries is made of.
+
+    Parameters
+    ----------
+    indices : int64 array of shape (n_queries, depth)
+        Training points, no point twice in a row.
+    values : float64 array of shape (n_queries, depth)
+        Their values, times the weight of the query.
+    weights : float64 array of shape (n_queries,), or empty
+        The weights; empty where every query weighs 1.
+    sums : float64 array of shape (4 or 6, n_train)
+        Sums of the values, of their squares and, with weights, of the values times the weight once more; behind each of
+        them what rounding lost of it. Updated.
+    """
+    totals, rests, squares, square_rests = sums[0], sums[1], sums[2], sums[3]
+    for q in range(indices.shape[0]):
+        for i in range(indices.shape[1]):
+            point, value = indices[q, i], values[q, i]
+            totals[point], rests[point] = add_exactly(totals[point], rests[point], value)
+            square = value * value
+            squares[point], square_rests[point] = add_exactly(squares[point], square_rests[point], square)
+        if weights.shape[0] > 0:
+            crosses, cross_rests = sums[4], sums[5]
+            for i in range(indices.shape[1]):
+                point, cross = indices[q, i], values[q, i] * weights[q]
+                crosses[point], cross_rests[point] = add_exactly(crosses[point], cross_rests[point], cross)
+
+
+@kernel
+def add_row(row: FloatArray, first: int, weight: float, sums: FloatArray) -> None:
+    """Do the same for one query and the points first, first + 1, ...: `row` holds their values, times its weight.
+
+    One sum after the other, so that each loop is over three contiguous arrays and is done several points at once.
+    """
+    last = first + row.shape[0]
+    _add(row, 1.0, sums[0, first:last], sums[1, first:last])
+    _add_squares(row, sums[2, first:last], sums[3, first:last])
+    if sums.shape[0] > 4:
+        _add(row, weight, sums[4, first:last], sums[5, first:last])
+
+
+@kernel
+def _add(row: FloatArray, weight: float, totals: FloatArray, rests: FloatArray) -> None:
+    for i in range(row.shape[0]):
+        value = row[i] * weight
+        new = totals[i] + value
+        shadow = new - totals[i]
+        rests[i] += (totals[i] - (new - shadow)) + (value - shadow)
+        totals[i] = new
+
+
+@kernel
+def _add_squares(row: FloatArray, totals: FloatArray, rests: FloatArray) -> None:
+    for i in range(row.shape[0]):
+        value = row[i] * row[i]
+        new = totals[i] + value
+        shadow = new - totals[i]
+        rests[i] += (totals[i] - (new - shadow)) + (value - shadow)
+        totals[i] = new

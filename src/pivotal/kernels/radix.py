@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
+from pivotal.kernels.accumulate import add_row
 from pivotal.kernels.measure import measure_rows
 from pivotal.kernels.order import Scratch, make_scratch, sort_nearest
 
@@ -322,15 +323,9 @@ def spread_rows(indices: CodeArray, values: FloatArray, rows: FloatArray) -> Non
 
 
 @kernel
-def add_rows(rows: FloatArray, start: int, stop: int, totals: FloatArray, rests: FloatArray) -> None:
-    """Add the rows to the sums of the points start, ..., stop - 1, query after query, as `ledger.add_queries` does."""
+def add_rows(rows: FloatArray, start: int, stop: int, weights: FloatArray, sums: FloatArray) -> None:
+    """Add the rows to the sums of the points start, ..., stop - 1, query after query, as `add_moments` does."""
     for first in range(start, stop, _SUMS):
         last = min(first + _SUMS, stop)
-        own_totals, own_rests = totals[first:last], rests[first:last]
         for q in range(rows.shape[0]):
-            row = rows[q, first:last]
-            for i in range(last - first):
-                new = own_totals[i] + row[i]
-                shadow = new - own_totals[i]
-                own_rests[i] += (own_totals[i] - (new - shadow)) + (row[i] - shadow)
-                own_totals[i] = new
+            add_row(rows[q, first:last], first, weights[q] if weights.shape[0] > 0 else 1.0, sums)

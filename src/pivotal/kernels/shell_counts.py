@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
+from pivotal.kernels.accumulate import add_row
 from pivotal.kernels.measure import measure_rows
 
 # Few enough that their counts stay in the first cache.
@@ -178,8 +179,8 @@ def add_tile(
     near: CodeArray,
     near_values: FloatArray,
     at: IndexArray,
-    totals: FloatArray,
-    rests: FloatArray,
+    weights: FloatArray,
+    sums: FloatArray,
     desk: Desk,
 ) -> None:
     """Add the values of the points of a tile to their sums, query after query.
@@ -196,12 +197,11 @@ def add_tile(
         Points that have values of their own, by index, and these.
     at : int64 array of shape (n_queries,)
         First of them that is in the tile or behind it; moved on.
-    totals, rests : float64 arrays of shape (n_train,)
-        Sums, and what rounding lost of them.
+    weights, sums : float64 arrays
+        What the queries weigh, or nothing, and the sums of all points: as in `pivotal.kernels.accumulate.add_moments`.
     """
     width = tile.norms.shape[0]
     values = desk.values[:width]
-    own_totals, own_rests = totals[tile.first : tile.first + width], rests[tile.first : tile.first + width]
     for q in range(tile.scores.shape[0]):
         find_shells(tile, q, walls, points, labels, targets[q], desk)
         table = tables[q].ravel()
@@ -210,8 +210,4 @@ def add_tile(
         while at[q] < starts[q + 1] and near[at[q]] < tile.first + width:
             values[near[at[q]] - tile.first] = near_values[at[q]]
             at[q] += 1
-        for i in range(width):
-            new = own_totals[i] + values[i]
-            shadow = new - own_totals[i]
-            own_rests[i] += (own_totals[i] - (new - shadow)) + (values[i] - shadow)
-            own_totals[i] = new
+        add_row(values, tile.first, weights[q] if weights.shape[0] > 0 else 1.0, sums)

@@ -20,7 +20,7 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
 
-__all__ = ["add_balls", "count_right", "fill_share"]
+__all__ = ["count_right", "fill_share", "value_balls"]
 
 
 @kernel
@@ -66,7 +66,7 @@ def count_right(
 
 
 @kernel
-def add_balls(
+def value_balls(
     starts: IndexArray,
     members: IndexArray,
     labels: CodeArray,
@@ -76,10 +76,10 @@ def add_balls(
     weights: FloatArray,
     alone: FloatArray,
     share: FloatArray,
-    totals: FloatArray,
-    rests: FloatArray,
+    places: IndexArray,
+    values: FloatArray,
 ) -> None:
-    """Add the value of each member of a ball to its training point, query by query.
+    """Add to `values` what each member of a ball is worth, times what its query weighs.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def add_balls(
         How much each query counts.
     alone, share : float64 arrays, longer than the largest ball
         See the top of this file.
-    totals, rests : float64 arrays of shape (n_train,)
-        The sums so far, and what rounding lost of them; updated.
+    places : int64 array of the shape of `members`
+        Where the value of each of them is in `values`.
+    values : float64 array
+        Updated.
     """
     for q in range(targets.shape[0]):
         size = starts[q + 1] - starts[q]
         if_right = weights[q] * (alone[size] * (1.0 - empty[q]) + share[size] * (size - n_right[q]))
         if_wrong = -weights[q] * (alone[size] * empty[q] + share[size] * n_right[q])
         for i in range(starts[q], starts[q + 1]):
-            point = members[i]
-            value = if_right if labels[point] == targets[q] else if_wrong
-            totals[point], rests[point] = add_exactly(totals[point], rests[point], value)
+            values[places[i]] += if_right if labels[members[i]] == targets[q] else if_wrong

@@ -54,12 +54,19 @@ class Balls(NamedTuple):
 
     def within(self, radius: float) -> Balls:
         """Return the balls of a smaller radius."""
+        return self._keep(self._are_within(radius))
+
+    def places_within(self, radius: float) -> IndexArray:
+        """Return where the members of the balls of a smaller radius are among all."""
+        return np.flatnonzero(self._are_within(radius))
+
+    def _are_within(self, radius: float) -> AnyArray:
         if self.distances is None:
             raise ValueError(
                 "games of several radii must know how far neighbours are; got lists without distances. Value the "
                 "parts of the mixture by themselves and add the values."
             )
-        return self._keep(self.distances <= radius)
+        return np.asarray(self.distances <= radius)
 
     def _keep(self, kept: AnyArray) -> Balls:
         counted = np.concatenate(([0], np.cumsum(kept)))

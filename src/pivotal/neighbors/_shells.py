@@ -127,7 +127,8 @@ class Shells:
         targets: CodeArray,
         tables: FloatArray,
         near: list[tuple[CodeArray, FloatArray]],
-        sums: tuple[FloatArray, FloatArray],
+        weights: FloatArray,
+        sums: FloatArray,
     ) -> None:
         """Add the values of all points to their sums, query after query.
 
@@ -139,8 +140,10 @@ class Shells:
             Value of a wrong and of a right point in each shell; 0 in shell 0.
         near : list of (int32 array, float64 array)
             For each query, points that have values of their own, by index, and these.
-        sums : pair of float64 arrays of shape (n_train,)
-            Sums, and what rounding lost of them; added to.
+        weights : float64 array of shape (n_queries,), or empty
+            What the queries weigh; empty where each weighs 1.
+        sums : float64 array of shape (4 or 6, n_train)
+            Sums, as `pivotal.kernels.accumulate.add_moments` has them; added to.
         """
         factor, walls = self._walls(queries)
         points = Points(self._X, queries, self._squared, self._scale**2)
@@ -153,7 +156,7 @@ class Shells:
                 [start + np.searchsorted(own, part.start) for start, (own, _) in zip(starts, near, strict=False)]
             )
             for tile in self._tiles(factor, part):
-                add_tile(tile, walls, points, labels, targets, tables, starts, indices, values, at, *sums, desk)
+                add_tile(tile, walls, points, labels, targets, tables, starts, indices, values, at, weights, sums, desk)
 
         run_all(work, slices(self._X.shape[0], self._X.shape[0], self._n_threads), self._n_threads)
 

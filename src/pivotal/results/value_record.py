@@ -23,6 +23,7 @@ from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_tab
 
 _BOUNDS: Final = ("proved_bound", "rounding_allowance", "neighbors_exact")
 _SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote_resolution", "recall")
+_ERRORS: Final = ("standard_error", "query_standard_error")
 _NOT_GIVEN: Final[Any] = object()  # None is something that can be said of a bound
 
 __all__ = ["ValueRecord", "as_count"]
@@ -40,6 +41,7 @@ class ValueRecord:
     rounding_allowance: float
     neighbors_exact: bool | None
     standard_error: FloatArray | None
+    query_standard_error: FloatArray | None
     ids: AnyArray
     vote_resolution: float
     recall: float | None
@@ -58,6 +60,7 @@ class ValueRecord:
         neighbors_exact: bool | None = True,
         error_bound: float | None = _NOT_GIVEN,
         standard_error: ArrayLike | None = None,
+        query_standard_error: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         vote_resolution: float = 0.0,
         recall: float | None = None,
@@ -81,7 +84,10 @@ class ValueRecord:
             "proved_bound": None if proved_bound is None else _number(bound_name, proved_bound, non_negative=True),
             "rounding_allowance": _number("rounding_allowance", rounding_allowance, non_negative=True),
             "neighbors_exact": False if share is not None and share < 1.0 else _flag(neighbors_exact),
-            "standard_error": None if standard_error is None else _errors(standard_error, array.size),
+            "standard_error": None if standard_error is None else _errors("standard_error", standard_error, array.size),
+            "query_standard_error": None
+            if query_standard_error is None
+            else _errors("query_standard_error", query_standard_error, array.size),
             "ids": as_ids(ids, array.size),
             "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
             "recall": share,
@@ -96,7 +102,7 @@ class ValueRecord:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the values to one Parquet file, whole or not at all.
 
-        The columns are id, value and, for sampled values, standard_error; everything else is JSON in the schema
+        The columns are id, value, and standard errors where they are known; everything else is JSON in the schema
         metadata. Values of single queries are four more columns: the label of a training point, and lists of the
         queries it has a value for. Numbers come back to the last bit and ids with their dtype.
 
@@ -115,8 +121,9 @@ class ValueRecord:
         """
         column, tag = encode_ids(self.ids)
         columns = {"id": column, "value": pa.array(self.values)}
-        if self.standard_error is not None:
-            columns["standard_error"] = pa.array(self.standard_error)
+        for name in _ERRORS:
+            if getattr(self, name) is not None:
+                columns[name] = pa.array(getattr(self, name))
         about = {name: getattr(self, name) for name in _SCALARS}
         if self.queries is not None:
             more, about["per_query"] = self.queries.to_columns()
@@ -136,16 +143,16 @@ class ValueRecord:
         """
         table, about = read_table(path)
         with told_as_damage(path):
-            errors = "standard_error"
             if not isinstance(about["settings"], dict):
                 raise ValueError("settings must be an object")
             about = from_before_bounds_had_parts(about)
+            errors: dict[str, Any] = {
+                name: numbers_of(table[name], pa.float64(), name) for name in _ERRORS if name in table.column_names
+            }
             return cls(
                 numbers_of(table["value"], pa.float64(), "value"),
                 ids=decode_ids(table["id"], about["ids"]),
-                standard_error=numbers_of(table[errors], pa.float64(), errors)
-                if errors in table.column_names
-                else None,
+                **errors,
                 settings=about["settings"],
                 queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
                 **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
@@ -199,8 +206,8 @@ def as_count(name: str, number: SupportsIndex) -> int:
     return operator.index(number)
 
 
-def _errors(standard_error: ArrayLike, n_train: int) -> FloatArray:
-    array = one_dimensional("standard_error", np.array(standard_error, dtype=np.float64), n_train)
+def _errors(name: str, standard_error: ArrayLike, n_train: int) -> FloatArray:
+    array = one_dimensional(name, np.array(standard_error, dtype=np.float64), n_train)
     if (array < 0).any():
-        raise ValueError(f"standard_error must not be negative; got {array.min()}.")
-    return _finite("standard_error", array)
+        raise ValueError(f"{name} must not be negative; got {array.min()}.")
+    return _finite(name, array)

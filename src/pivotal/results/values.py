@@ -58,6 +58,10 @@ class Values(ValueRecord):
         Short for `proved_bound` without an allowance for rounding, and stands in place of both.
     standard_error : array-like of shape (n_train,), optional
         Standard error of each value when it was sampled; None for exact methods.
+    query_standard_error : array-like of shape (n_train,), optional
+        Standard error of each value because the queries are a sample of all queries that might come: the root of the
+        variance over the queries, over their number (weighted, where they are). None where it is not known, as with a
+        single query.
     ids : array-like of shape (n_train,), optional
         Names of the training points; their indices when None.
     vote_resolution : float, default=0.0
@@ -311,6 +315,7 @@ class Values(ValueRecord):
             proved_bound=proved,
             rounding_allowance=rounding,
             standard_error=None if self.standard_error is None else self.standard_error * abs(scale),
+            query_standard_error=None if self.query_standard_error is None else self.query_standard_error * abs(scale),
             settings={**self.settings, "normalized": True},
             queries=None if self.queries is None else self.queries.scaled(scale),
         )

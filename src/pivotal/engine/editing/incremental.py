@@ -19,6 +19,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.editing.edit_state import Finder, Scene, Search, as_kind, stacked
 from pivotal.engine.editing.neighbor_lists import Near
 from pivotal.engine.exact import Engine
+from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import Tally
 from pivotal.neighbors import Index, blocks, fitting_queries
 from pivotal.results.values import Values
@@ -33,8 +34,7 @@ class _Answers:
     values: FloatArray
     everyone: FloatArray
     dropped: FloatArray
-    totals: FloatArray
-    rests: FloatArray
+    points: PointSums
 
 
 class EditableEngine:
@@ -231,13 +231,13 @@ class EditableEngine:
     def values(self) -> FloatArray:
         """Mean over the queries; shape (n_train,)."""
         answers = self._solved()
-        return (answers.totals + answers.rests) / self._tally(answers).divisor
+        return answers.points.means(self._tally(answers).divisor)
 
     def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
         """Values with their error bound."""
         answers, scene = self._solved(), self._scene
         lists = scene.near.first(answers.values.shape[1])
-        scene.engine.adopt(answers.totals, answers.rests, self._tally(answers), lists, answers.values, scene.targets)
+        scene.engine.adopt(answers.points, self._tally(answers), lists, answers.values, scene.targets)
         return scene.engine.result(ids=ids, vote_resolution=vote_resolution, settings=settings)
 
     @property
@@ -289,8 +289,6 @@ class EditableEngine:
         gone : bool array of shape (n_old_points,), optional
             Which of the old points are no longer there.
         """
-        from pivotal.kernels.accumulate import add_queries
-
         old, answers = self._scene, self._answers
         columns = scene.engine.depth
         scene = self._finder.lengthened(scene, columns)
@@ -300,20 +298,18 @@ class EditableEngine:
         self._answers, self._scene = None, scene  # from here on lists count, and values are computed from them
         n_queries = len(scene.targets)
         if answers is None or answers.values.shape[1] != columns or touched.all():
-            nothing = np.zeros(len(scene.labels))
-            self._answers = self._solve_all(scene, columns, nothing, nothing.copy())
+            self._answers = self._solve_all(scene, columns)
             return
         kept = np.ones(len(old.targets), np.bool_) if stay is None else stay
         before = np.flatnonzero(kept)
-        totals, rests = answers.totals.copy(), answers.rests.copy()
+        points = answers.points.copy()
         outdated = ~kept
         outdated[before[touched[: len(before)]]] = True
         rows = np.flatnonzero(outdated)
-        add_queries(old.near.first(columns, rows), -answers.values[rows] * old.weights[rows, np.newaxis], totals, rests)
-        if gone is not None:
-            totals, rests = totals[~gone], rests[~gone]
-        nothing = np.zeros(len(scene.labels) - len(totals))
-        totals, rests = np.concatenate([totals, nothing]), np.concatenate([rests, nothing])
+        weights = old.weights[rows]
+        points.take_back(old.near.first(columns, rows), answers.values[rows] * weights[:, np.newaxis], weights)
+        still = np.ones(points.n_points, np.bool_) if gone is None else ~gone
+        points = points.kept(still, len(scene.labels) - int(still.sum()))
         same_queries = stay is None and n_queries == len(old.targets)
         if not same_queries:  # otherwise the arrays are written in place: nobody sees them before they are whole
             new = n_queries - len(before)
@@ -321,10 +317,9 @@ class EditableEngine:
                 np.concatenate([answers.values[before], np.zeros((new, columns))]),
                 np.concatenate([answers.everyone[before], np.zeros(new)]),
                 np.concatenate([answers.dropped[before], np.zeros(new)]),
-                totals,
-                rests,
+                points,
             )
-        answers.totals, answers.rests = totals, rests
+        answers.points = points
         self._solve(scene, np.flatnonzero(touched), answers)
         self._answers = answers
 
@@ -335,16 +330,14 @@ class EditableEngine:
             assert self._answers is not None
         return self._answers
 
-    def _solve_all(self, scene: Scene, columns: int, totals: FloatArray, rests: FloatArray) -> _Answers:
-        n_queries = len(scene.targets)
-        answers = _Answers(np.zeros((n_queries, columns)), np.zeros(n_queries), np.zeros(n_queries), totals, rests)
+    def _solve_all(self, scene: Scene, columns: int) -> _Answers:
+        n_queries, points = len(scene.targets), PointSums.nothing(len(scene.labels))
+        answers = _Answers(np.zeros((n_queries, columns)), np.zeros(n_queries), np.zeros(n_queries), points)
         self._solve(scene, np.arange(n_queries), answers)
         return answers
 
     def _solve(self, scene: Scene, queries: IndexArray, answers: _Answers) -> None:
         """Value some queries again and add what they say."""
-        from pivotal.kernels.accumulate import add_queries
-
         columns = answers.values.shape[1]
         seen = max(columns, min(self._search.needed, scene.n_players))
         quiet = not self._progress
@@ -357,7 +350,8 @@ class EditableEngine:
             n_classes = scene.engine.n_classes
             answers.values[rows], answers.dropped[rows] = values, dropped
             answers.everyone[rows] = self._game.everyone(block.labels, block.votes, block.targets, n_classes, self._k)
-            add_queries(indices, values * scene.weights[rows, np.newaxis], answers.totals, answers.rests)
+            weights = scene.weights[rows]
+            answers.points.add(indices, values * weights[:, np.newaxis], weights)
 
     def _tally(self, answers: _Answers) -> Tally:
         scene, n_classes = self._scene, self._scene.engine.n_classes

@@ -14,6 +14,7 @@ from pivotal.core.threads import breathe, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.owners.owner_game import OwnerGame
 from pivotal.engine.passes import Pass
+from pivotal.engine.point_sums import PointSums
 from pivotal.engine.sampling import Plan, SamplingEngine
 from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.plan import batch_sizes
@@ -31,10 +32,9 @@ _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of the values over the queries so far, and what rounding lost of them."""
+    """Sums over the queries so far: of every owner, and of everything else."""
 
-    totals: FloatArray
-    rests: FloatArray
+    points: PointSums
     tally: Tally
 
 
@@ -64,7 +64,7 @@ class ExactOwners:
         self._k, self._n_classes = k, n_classes
         self._n_threads = count_threads(n_jobs)
         self.depth = players.looked_at
-        self._sums = _Sums(np.zeros(players.n_owners), np.zeros(players.n_owners), Tally())
+        self._sums = _Sums(PointSums.nothing(players.n_owners), Tally())
 
     @property
     def n_queries(self) -> int:
@@ -83,7 +83,6 @@ class ExactOwners:
         self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
     ) -> bool:
         """Count some queries; return whether more are wanted, which is always so."""
-        from pivotal.kernels.accumulate import add_queries
         from pivotal.kernels.owner_branching import owner_values
 
         players, indices = self._players, np.ascontiguousarray(indices)
@@ -108,26 +107,28 @@ class ExactOwners:
             np.maximum(dropped, part.dropped(indices, owned), out=dropped)
         if weights is not None:
             values *= weights[:, np.newaxis]
-        totals, rests = self._sums.totals.copy(), self._sums.rests.copy()
-        add_queries(_everybody(*values.shape), values, totals, rests)
+        points = self._sums.points.copy()
+        points.add(_everybody(*values.shape), values, weights)
         tally = self._sums.tally.plus(block, dropped, self._labels, self._game, self._n_classes, self._k, weights)
         # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _Sums(totals, rests, tally)
+        self._sums = _Sums(points, tally)
         return True
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_owners,)."""
-        return (self._sums.totals + self._sums.rests) / self._sums.tally.divisor
+        return self._sums.points.means(self._sums.tally.divisor)
 
     def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
         """Values so far, with their error bound."""
         n_owners, looked_at = self._players.n_owners, self._players.looked_at
         told = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
         # A branch is as many sums and factors deep as owners are looked at, and is met from two sides.
-        return self._sums.tally.result(
+        tally = self._sums.tally
+        return tally.result(
             self.values(),
             {**settings, **told},
             rounding=8.0 * looked_at * _EPS,
+            query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
             ids=ids,
             vote_resolution=vote_resolution,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import Tally, run_on
 from pivotal.kernels.sample_arrays import Estimates
 
@@ -23,13 +24,19 @@ class SampleSums:
     variances: FloatArray
     variance_rests: FloatArray
     moments: FloatArray
+    squares: FloatArray
+    """Of the true values, as far as they are known: squared estimates less their variances, weighted twice."""
+
+    crosses: FloatArray
+    """Estimates, weighted twice."""
+
     n_queries: int = 0
     weight: float = 0.0
 
     @staticmethod
     def nothing(n_train: int, n_samples: int) -> SampleSums:
-        totals, rests, variances, variance_rests = np.zeros((4, n_train))
-        return SampleSums(n_samples, totals, rests, variances, variance_rests, np.zeros(2))
+        totals, rests, variances, variance_rests, squares, crosses = np.zeros((6, n_train))
+        return SampleSums(n_samples, totals, rests, variances, variance_rests, np.zeros(2), squares, crosses)
 
     def plus(self, indices: IndexArray, estimates: Estimates, weights: FloatArray) -> SampleSums:
         """Return the sums with some queries added, one after the other, so that blocks make no difference."""
@@ -43,8 +50,21 @@ class SampleSums:
         add_queries(indices, estimates.means * column, totals, rests)
         add_queries(indices, estimates.variances * squared, variances, variance_rests)
         moments = np.cumsum(np.vstack((self.moments, estimates.moments * powers)), axis=0)[-1]
-        n_queries, weight = self.n_queries + len(indices), run_on(self.weight, weights)
-        return SampleSums(self.n_samples, totals, rests, variances, variance_rests, moments, n_queries, weight)
+        squares, crosses = self.squares.copy(), self.crosses.copy()
+        np.add.at(squares, indices, (np.square(estimates.means) - estimates.variances) * squared)
+        np.add.at(crosses, indices, estimates.means * squared)
+        return SampleSums(
+            self.n_samples,
+            totals,
+            rests,
+            variances,
+            variance_rests,
+            moments,
+            squares,
+            crosses,
+            self.n_queries + len(indices),
+            run_on(self.weight, weights),
+        )
 
     def refined(self, other: SampleSums) -> SampleSums:
         """Return the sums for other samples of the same queries as well."""
@@ -57,6 +77,8 @@ class SampleSums:
             mine**2 * self.variances + theirs**2 * other.variances,
             mine**2 * self.variance_rests + theirs**2 * other.variance_rests,
             self.moments + other.moments,
+            mine * self.squares + theirs * other.squares,
+            mine * self.crosses + theirs * other.crosses,
             self.n_queries,
             self.weight,
         )
@@ -69,8 +91,22 @@ class SampleTotals:
     totals: FloatArray
     variances: FloatArray
     moments: FloatArray
+    squares: FloatArray
+    crosses: FloatArray
     fewest: int | None = None
     most: int | None = None
+
+    @staticmethod
+    def nothing(n_train: int) -> SampleTotals:
+        """Return the sums over no query."""
+        totals, variances, squares, crosses = np.zeros((4, n_train))
+        return SampleTotals(totals, variances, np.zeros(2), squares, crosses)
+
+    def query_errors(self, tally: Tally) -> FloatArray | None:
+        """Return the standard error of each value over queries like these, without that of sampling."""
+        nothing = np.zeros(len(self.totals))
+        sums = PointSums(np.stack([self.totals, nothing, self.squares, nothing, self.crosses, nothing]))
+        return sums.standard_errors(tally.divisor, tally.squared_weight)
 
     def plus(self, part: SampleSums) -> SampleTotals:
         """Return the sums with other queries added."""
@@ -80,6 +116,8 @@ class SampleTotals:
             self.totals + (part.totals + part.rests),
             self.variances + (part.variances + part.variance_rests),
             self.moments + part.moments,
+            self.squares + part.squares,
+            self.crosses + part.crosses,
             part.n_samples if self.fewest is None else min(self.fewest, part.n_samples),
             part.n_samples if self.most is None else max(self.most, part.n_samples),
         )

@@ -117,7 +117,7 @@ class SamplingEngine:
         self._deepest, self._heaviest = 0, 0.0
         self._seed = seed_words(plan.random_state)
         self._n_values = labels.shape[0] if n_values is None else n_values
-        self._nothing = SampleTotals(np.zeros(self._n_values), np.zeros(self._n_values), np.zeros(2))
+        self._nothing = SampleTotals.nothing(self._n_values)
         now = SampleSums.nothing(self._n_values, plan.first)
         self._state = SampleState(self._nothing, now, np.zeros(self._n_values, dtype=np.bool_), Tally())
 
@@ -186,6 +186,7 @@ class SamplingEngine:
             self.values(),
             {**settings, **told},
             standard_error=self.standard_errors(),
+            query_standard_error=whole.query_errors(self._state.tally),
             ids=ids,
             vote_resolution=vote_resolution,
             queries=self._kept(),
@@ -229,7 +230,7 @@ class SamplingEngine:
     def for_worker(self) -> SamplingEngine:
         """Return an engine that samples the same in one thread, and has nothing to count: small enough to be sent."""
         other = copy(self)
-        other._nothing = SampleTotals(np.zeros(0), np.zeros(0), np.zeros(2))
+        other._nothing = SampleTotals.nothing(0)
         other._state = SampleState(other._nothing, SampleSums.nothing(0, 0), np.zeros(0, dtype=np.bool_), Tally())
         other._n_threads, other._tools = 1, {}
         return other

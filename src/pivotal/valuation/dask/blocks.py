@@ -20,7 +20,7 @@ from pivotal.valuation.dask.recipe import Plan
 
 __all__ = ["FORMAT", "Expected", "pack", "unpack"]
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Number of the way in which blocks are written; another number is another checkpoint."""
 
 _FLOAT, _INT, _BOOL = np.dtype("<f8"), np.dtype("<i8"), np.dtype("?")
@@ -29,6 +29,7 @@ _KINDS: Final[dict[str, np.dtype[Any]]] = {
     "points": _INT,
     "values": _FLOAT,
     "starts": _INT,
+    "queries": _INT,
     "everyone": _FLOAT,
     "nobody": _FLOAT,
     "dropped": _FLOAT,
@@ -120,7 +121,7 @@ def unpack(content: bytes, expected: Expected) -> Parts:
         float(scalars["recall"]),
     )
     _check_account(account, expected)
-    parts = Parts(arrays["points"], arrays["values"], arrays["starts"], account)
+    parts = Parts(arrays["points"], arrays["values"], arrays["starts"], arrays["queries"], account)
     _check_parts(parts, expected)
     return parts
 
@@ -201,6 +202,10 @@ def _check_parts(parts: Parts, expected: Expected) -> None:
     if len(points) and np.unique(points, return_counts=True)[1].max() > n_queries:
         raise ValueError("a point has more values than there are queries")
     weights = parts.account.weights
+    if len(parts.queries) != (0 if weights is None else len(points)):
+        raise ValueError(f"there are {len(points)} points and {len(parts.queries)} queries of theirs")
+    if len(parts.queries) and not 0 <= parts.queries.min() <= parts.queries.max() < n_queries:
+        raise ValueError(f"there are queries beyond the {n_queries} of the block")
     heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
     if np.abs(values).max(initial=0.0) > parts.account.spread * heaviest * (1 + _SLACK):
         raise ValueError("there are values beyond the range of the utility")

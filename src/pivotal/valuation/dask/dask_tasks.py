@@ -12,6 +12,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features
 from pivotal.core.voting import as_votes
 from pivotal.engine.exact import Engine
+from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import Tally
 from pivotal.neighbors import Index, as_index
 from pivotal.valuation.dask.recipe import Plan
@@ -26,7 +27,7 @@ __all__ = [
     "Parts",
     "Queries",
     "Shard",
-    "Sums",
+    "ShardValues",
     "TooShort",
     "account_of",
     "add_parts",
@@ -119,14 +120,17 @@ class Parts:
     starts: IndexArray
     """Where the entries of each shard begin; the last is their number."""
 
+    queries: IndexArray
+    """Query of each entry within the block, where queries have weights; else empty."""
+
     account: Account
 
 
-class Sums(NamedTuple):
-    """Sums of the values of a shard over the queries so far, and what rounding lost of them."""
+class ShardValues(NamedTuple):
+    """The values of a shard, and their standard errors over queries like these, where there are several."""
 
-    totals: FloatArray
-    rests: FloatArray
+    values: FloatArray
+    errors: FloatArray | None
 
 
 def open_shard(plan: Plan, number: int, points: Any, labels: Any) -> Shard:
@@ -213,7 +217,8 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
     if n_queries == 0:
         nothing, spread = np.empty(0), 0.0
         account = Account(nothing, nothing, nothing, weights, spread, plan.depth, 0.0, short=False)
-        return Parts(np.empty(0, np.int64), nothing, np.zeros(len(plan.starts), np.int64), account)
+        none = np.empty(0, np.int64)
+        return Parts(none, nothing, np.zeros(len(plan.starts), np.int64), none, account)
     # The points that occur are the training set of an engine that need not know the others.
     occurring, places = np.unique(near.points, return_inverse=True)
     places = places.reshape(near.points.shape)
@@ -250,7 +255,8 @@ def _by_shard(plan: Plan, points: IndexArray, values: FloatArray, account: Accou
     shards = np.searchsorted(plan.starts, points, side="right") - 1
     order = np.argsort(shards, kind="stable")
     starts = np.searchsorted(shards[order], np.arange(len(plan.starts)))
-    return Parts(points[order], values[order], starts, account)
+    queries = np.empty(0, np.int64) if account.weights is None else rows[order]
+    return Parts(points[order], values[order], starts, queries, account)
 
 
 def account_of(parts: Parts) -> Account:
@@ -258,22 +264,26 @@ def account_of(parts: Parts) -> Account:
     return parts.account
 
 
-def part_of(parts: Parts, shard: int) -> tuple[IndexArray, FloatArray]:
-    """Return the points of a shard that occur in a block, and their values."""
-    own = slice(parts.starts[shard], parts.starts[shard + 1])
+def part_of(parts: Parts, shard: int) -> tuple[IndexArray, FloatArray, FloatArray | None]:
+    """Return the points of a shard that occur in a block, their values, and what their queries weigh."""
+    own, weights = slice(parts.starts[shard], parts.starts[shard + 1]), parts.account.weights
     # Copies, so that what moves, or is kept, is the part alone.
-    return parts.points[own].copy(), parts.values[own].copy()
+    heavy = None if weights is None else weights[parts.queries[own]]
+    return parts.points[own].copy(), parts.values[own].copy(), heavy
 
 
-def add_parts(plan: Plan, shard: int, sums: Sums | None, parts: Sequence[tuple[IndexArray, FloatArray]]) -> Sums:
+def add_parts(
+    plan: Plan,
+    shard: int,
+    sums: PointSums | None,
+    parts: Sequence[tuple[IndexArray, FloatArray, FloatArray | None]],
+) -> PointSums:
     """Add the parts of some blocks, in the order of the queries, to the sums of a shard."""
-    from pivotal.kernels.accumulate import add_queries
-
     first, last = int(plan.starts[shard]), int(plan.starts[shard + 1])
-    totals, rests = (np.zeros(last - first), np.zeros(last - first)) if sums is None else map(np.copy, sums)
-    for points, values in parts:
-        add_queries((points - first)[:, np.newaxis], values[:, np.newaxis], totals, rests)
-    return Sums(totals, rests)
+    added = PointSums.nothing(last - first) if sums is None else sums.copy()
+    for points, values, weights in parts:
+        added.add((points - first)[:, np.newaxis], values[:, np.newaxis], weights)
+    return added
 
 
 class Count(NamedTuple):
@@ -309,9 +319,10 @@ def _mean_recall(accounts: Sequence[Account]) -> float | None:
     return min(1.0, sum(recall * size for recall, size in sampled) / sum(size for _, size in sampled))
 
 
-def mean_of(sums: Sums, count: Count) -> FloatArray:
+def mean_of(sums: PointSums, count: Count) -> ShardValues:
     """Return the values of a shard: means over the queries."""
-    return (sums.totals + sums.rests) / count.tally.divisor
+    tally = count.tally
+    return ShardValues(sums.means(tally.divisor), sums.standard_errors(tally.divisor, tally.squared_weight))
 
 
 class TooShort(ValueError):  # noqa: N818  # what happened says it better than what it is
@@ -324,8 +335,8 @@ SHORT: Final = (
 )
 
 
-def if_long_enough(values: FloatArray, count: Count) -> FloatArray:
+def if_long_enough(shard: ShardValues, count: Count) -> FloatArray:
     """Return the values of a shard, for those who cannot ask for longer lists."""
     if count.short:
         raise TooShort(SHORT)
-    return values
+    return shard.values

@@ -319,9 +319,11 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
         ids = None
     recipe = plan.recipe
     told = {"depth": count.depth, "n_players": plan.n_players, "n_classes": plan.n_classes, "n_shards": len(shards)}
+    errors = [shard.errors for shard in shards if shard.errors is not None]
     values: Values = count.tally.result(
-        np.concatenate(shards),
+        np.concatenate([shard.values for shard in shards]),
         {**settings, **told},
+        query_standard_error=np.concatenate(errors) if len(errors) == len(shards) else None,
         error=count.error,
         ids=ids,
         vote_resolution=resolution(recipe.bits) if recipe.weights.weighted else 0.0,

@@ -1,0 +1,273 @@
+"""What a check-up finds of planted faults, and how long it takes, beside cleanlab's Datalab.
+
+    python benchmarks/checkup.py [--rows 5000] [--large 100000] [--features 32] [--out docs/checkup.md]
+
+Rows of ten classes are drawn, and faults are planted of which it is known where they are. Both get the same features
+and labels; Datalab also gets out-of-fold probabilities of ten nearest neighbours, without which it does not look for
+groups. Both are timed in this process, probabilities apart. Finished figures are kept in a JSON file beside the page, and
+not computed again; `--write-only` makes the page of what there is. Needs cleanlab: pip install 'pivotal[bench]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pivotal
+
+CLASSES = 10
+SHARED = {  # our names and Datalab's
+    "label_errors": "label",
+    "near_duplicates": "near_duplicate",
+    "outliers": "outlier",
+    "class_imbalance": "class_imbalance",
+    "order": "non_iid",
+    "weak_groups": "underperforming_group",
+    "missing": "null",
+}
+SAID = {
+    "label_errors": "wrong labels (5 %)",
+    "duplicates": "exact duplicates",
+    "near_duplicates": "near duplicates (0.001 of a standard deviation away)",
+    "conflicts": "contradicting copies",
+    "leakage": "training rows in the test set",
+    "outliers": "outliers (ten standard deviations away)",
+    "class_imbalance": "rows of a rare class",
+    "weak_groups": "rows of a region with random labels",
+    "order": "order by drift (whole table)",
+    "missing": "rows with gaps",
+}
+
+
+class Planted(NamedTuple):
+    """A table with faults."""
+
+    X: np.ndarray
+    y: np.ndarray
+    test: np.ndarray
+    rows: dict[str, np.ndarray]
+
+
+def plant(n: int, d: int, seed: int) -> Planted:
+    """Draw rows of ten classes, and plant faults that do not overlap."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((CLASSES, d)) * 1.2
+    y = rng.integers(0, CLASSES - 1, n)
+    free = rng.permutation(n).tolist()
+
+    def some(count: int) -> np.ndarray:
+        taken, free[:] = free[:count], free[count:]
+        return np.array(taken)
+
+    m = max(20, n // 200)
+    rows = {"class_imbalance": some(max(5, n // 500))}
+    y[rows["class_imbalance"]] = CLASSES - 1
+    X = rng.standard_normal((n, d)) + centres[y]
+    rows["weak_groups"] = some(max(60, n // 50))
+    X[rows["weak_groups"]] = rng.standard_normal((len(rows["weak_groups"]), d)) + 2.5 * rng.standard_normal(d)
+    y[rows["weak_groups"]] = rng.integers(0, CLASSES - 1, len(rows["weak_groups"]))
+    rows["label_errors"] = some(n // 20)
+    y[rows["label_errors"]] = (y[rows["label_errors"]] + rng.integers(1, CLASSES - 1, n // 20)) % (CLASSES - 1)
+    rows["outliers"] = some(m)
+    X[rows["outliers"]] += 10.0 * rng.choice([-1.0, 1.0], (m, d)) / np.sqrt(d) * np.sqrt(d / 2)
+    for name, shift in (("duplicates", 0.0), ("near_duplicates", 1e-3)):
+        first, second = some(m), some(m)
+        X[second] = X[first] + shift * rng.standard_normal((m, d))
+        y[second] = y[first]
+        rows[name] = np.concatenate([first, second])
+    first, second = some(m), some(m)
+    X[second], y[second] = X[first], (y[first] + 1) % (CLASSES - 1)
+    rows["conflicts"] = np.concatenate([first, second])
+    rows["leakage"] = some(m)
+    test = np.concatenate(
+        [rng.standard_normal((n // 20, d)) + centres[rng.integers(0, 9, n // 20)], X[rows["leakage"]]]
+    )
+    return Planted(X, y, test, rows)
+
+
+def with_drift(planted: Planted) -> np.ndarray:
+    """The same rows, which move slowly while the table goes on."""
+    return planted.X + np.linspace(0.0, 1.0, len(planted.X))[:, np.newaxis]
+
+
+def with_gaps(planted: Planted, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same rows with cells missing, and which."""
+    X = planted.X.copy()
+    rows = np.random.default_rng(seed).permutation(len(X))[: len(X) // 50]
+    X[rows, 0] = np.nan
+    return X, rows
+
+
+def probabilities(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Out-of-fold probabilities of ten nearest neighbours."""
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.neighbors import KNeighborsClassifier
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(cross_val_predict(KNeighborsClassifier(10), X, y, cv=5, method="predict_proba", n_jobs=2))
+
+
+def ours(planted: Planted, X: np.ndarray | None = None) -> tuple[dict[str, np.ndarray], float]:
+    """Rows found, by name, and seconds."""
+    start = time.perf_counter()
+    found = pivotal.check(planted.X if X is None else X, planted.y, planted.test)
+    seconds = time.perf_counter() - start
+    named = {name: finding.rows for name, finding in found.items()}
+    named["order"] = np.arange(len(planted.y)) if found["order"].present else np.empty(0, np.int64)
+    return named, seconds
+
+
+def datalab(planted: Planted, X: np.ndarray | None = None, *, groups: bool) -> tuple[dict[str, np.ndarray], float]:
+    """Rows found, by our names, and seconds without those for probabilities."""
+    from cleanlab import Datalab
+
+    X = planted.X if X is None else X
+    chances = probabilities(X, planted.y) if groups else None
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lab = Datalab({"y": planted.y.tolist()}, label_name="y", verbosity=0)
+        lab.find_issues(features=X, pred_probs=chances)
+    seconds = time.perf_counter() - start
+    issues = lab.get_issues()
+    named = {}
+    for name, theirs in SHARED.items():
+        column = f"is_{theirs}_issue"
+        named[name] = np.flatnonzero(issues[column]) if column in issues else np.empty(0, np.int64)
+    named["order"] = np.arange(len(X)) if len(named["order"]) else named["order"]  # it marks one row for the table
+    return named, seconds
+
+
+def score(found: np.ndarray, planted: np.ndarray) -> dict[str, float]:
+    """Recall, and precision where anything was found."""
+    hit = len(np.intersect1d(found, planted))
+    return {"recall": hit / len(planted), "precision": hit / len(found) if len(found) else float("nan")}
+
+
+def compare(n: int, d: int, seed: int) -> dict[str, Any]:
+    """What both find of every fault."""
+    planted = plant(n, d, seed)
+    gaps, with_gap = with_gaps(planted, seed)
+    truth = {**planted.rows, "order": np.arange(n), "missing": with_gap}
+    results: dict[str, Any] = {}
+    for name, run in (("pivotal", ours), ("Datalab", lambda p, X=None: datalab(p, X, groups=X is None))):
+        found, _ = run(planted)
+        found["order"] = run(planted, with_drift(planted))[0]["order"]
+        if name == "pivotal":
+            found["missing"] = run(planted, gaps)[0]["missing"]
+        copies = np.concatenate([truth["duplicates"], truth["conflicts"]])
+        truth_of = dict(truth)
+        if name == "Datalab":  # it does not tell equal rows from near ones: either is right
+            found["duplicates"] = np.intersect1d(found["near_duplicates"], copies)
+            found["near_duplicates"] = np.setdiff1d(found["near_duplicates"], copies)
+        truth_of["duplicates"] = copies
+        results[name] = {fault: score(found[fault], truth_of[fault]) if fault in found else None for fault in SAID}
+    return results
+
+
+def timed(n: int, d: int, seed: int, kept: dict[str, Any], save: Any) -> None:
+    """Seconds of both, on the same rows."""
+    planted = plant(n, d, seed)
+    times = kept.setdefault("seconds", {})
+    key = f"{n} rows, {d} features"
+    times.setdefault(key, {})
+    if "pivotal" not in times[key]:
+        ours(plant(500, d, seed))  # kernels are compiled once
+        times[key]["pivotal"] = min(ours(planted)[1] for _ in range(2))
+        save()
+    if "Datalab" not in times[key]:
+        times[key]["Datalab"] = datalab(planted, groups=False)[1]
+        save()
+
+
+def page(kept: dict[str, Any]) -> str:
+    """Return the page."""
+    lines = [
+        "# A check-up beside Datalab: what was measured",
+        "",
+        "Written by `python benchmarks/checkup.py --out docs/checkup.md`. How to use it is in",
+        "[the guide](guide/check-up.md).",
+        "",
+        "Ten classes of rows are drawn, and faults are planted of which it is known where they are. Both libraries get",
+        "the same features and labels and their default settings; Datalab also gets out-of-fold probabilities of ten",
+        "nearest neighbours, without which it does not look for groups. Recall is the share of the planted rows that are",
+        "found, precision the share of what is found that was planted; a dash says that there is no such check. Copies",
+        "with other labels are copies too, and wrong labels stand beside rows whose labels are random, so precision of",
+        "wrong labels is not 1 for anyone.",
+        "",
+        f"Machine: 2 cores, {platform.machine()}, busy with other work; Python {platform.python_version()}, numpy "
+        f"{version('numpy')}, scikit-learn {version('scikit-learn')}, cleanlab {version('cleanlab')}.",
+    ]
+    for size, results in kept.get("found", {}).items():
+        lines += [
+            "",
+            f"## What is found: {size}",
+            "",
+            "| planted | recall, pivotal | recall, Datalab | precision, pivotal | precision, Datalab |",
+            "|---|---|---|---|---|",
+        ]
+        for fault, said in SAID.items():
+            cells = [
+                _cell(results[who][fault], what) for what in ("recall", "precision") for who in ("pivotal", "Datalab")
+            ]
+            lines.append(f"| {said} (`{fault}`) | {' | '.join(cells)} |")
+    if kept.get("seconds"):
+        lines += [
+            "",
+            "## Time",
+            "",
+            "Seconds, the better of two runs for pivotal; Datalab without the time for probabilities, and so without groups.",
+            "",
+            "| table | pivotal | Datalab | ratio |",
+            "|---|---|---|---|",
+        ]
+        for size, seconds in kept["seconds"].items():
+            if len(seconds) == 2:
+                ratio = seconds["Datalab"] / seconds["pivotal"]
+                lines.append(f"| {size} | {seconds['pivotal']:.1f} | {seconds['Datalab']:.1f} | {ratio:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(scores: dict[str, float] | None, what: str) -> str:
+    return "–" if scores is None or scores[what] is None or scores[what] != scores[what] else f"{scores[what]:.2f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--large", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=32)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("docs/checkup.md"))
+    parser.add_argument("--write-only", action="store_true")
+    options = parser.parse_args()
+    file = options.out.with_suffix(".json")
+    kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+
+    def save() -> None:
+        file.write_text(json.dumps(kept, indent=1) + "\n")
+        options.out.write_text(page(kept))
+
+    if not options.write_only:
+        for d in (2, options.features):
+            key = f"{options.rows} rows, {d} features"
+            if key not in kept.setdefault("found", {}):
+                kept["found"][key] = compare(options.rows, d, options.seed)
+                save()
+        timed(options.rows, options.features, options.seed, kept, save)
+        timed(options.large, options.features, options.seed, kept, save)
+    save()
+    print(page(kept))
+
+
+if __name__ == "__main__":
+    main()
