@@ -4,8 +4,8 @@
 
 Rows of ten classes are drawn, and faults are planted of which it is known where they are. Both get the same features
 and labels; Datalab also gets out-of-fold probabilities of ten nearest neighbours, without which it does not look for
-groups. Both are timed in this process, probabilities apart. Finished figures are kept in a JSON file beside the page, and
-not computed again; `--write-only` makes the page of what there is. Needs cleanlab: pip install 'pivotal[bench]'.
+groups. Both are timed in this process, probabilities apart. Finished figures are kept in a JSON file beside the page,
+and not computed again; `--write-only` makes the page of what there is. Needs cleanlab: pip install 'pivotal[bench]'.
 """
 
 from __future__ import annotations
@@ -199,10 +199,11 @@ def page(kept: dict[str, Any]) -> str:
         "",
         "Ten classes of rows are drawn, and faults are planted of which it is known where they are. Both libraries get",
         "the same features and labels and their default settings; Datalab also gets out-of-fold probabilities of ten",
-        "nearest neighbours, without which it does not look for groups. Recall is the share of the planted rows that are",
-        "found, precision the share of what is found that was planted; a dash says that there is no such check. Copies",
-        "with other labels are copies too, and wrong labels stand beside rows whose labels are random, so precision of",
-        "wrong labels is not 1 for anyone.",
+        "nearest neighbours, without which it does not look for groups. Recall is the share of the planted rows that",
+        "are found, precision the share of what is found that was planted; a dash says that there is no such check.",
+        "Copies with other labels are copies too, and wrong labels stand beside rows whose labels are random, so",
+        "precision of wrong labels is not 1 for anyone. In two dimensions the ten classes overlap, and rows are close",
+        "to others by chance.",
         "",
         f"Machine: 2 cores, {platform.machine()}, busy with other work; Python {platform.python_version()}, numpy "
         f"{version('numpy')}, scikit-learn {version('scikit-learn')}, cleanlab {version('cleanlab')}.",
@@ -225,7 +226,8 @@ def page(kept: dict[str, Any]) -> str:
             "",
             "## Time",
             "",
-            "Seconds, the better of two runs for pivotal; Datalab without the time for probabilities, and so without groups.",
+            "Seconds, the better of two runs for pivotal; Datalab without the time for probabilities, and so without",
+            "groups.",
             "",
             "| table | pivotal | Datalab | ratio |",
             "|---|---|---|---|",

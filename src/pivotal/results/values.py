@@ -6,8 +6,7 @@ import math
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any, Final, SupportsFloat
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from pivotal.core.providers import provided
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.results.bounds import Bound, scaled_bound
+from pivotal.core.types import AnyArray, IndexArray
+from pivotal.results.bounds import scaled_bound
+from pivotal.results.certainty import CertainValues
 from pivotal.results.explain import Explanation, explain_query
 from pivotal.results.ids import one_dimensional
-from pivotal.results.value_record import ValueRecord, as_count
+from pivotal.results.value_record import as_count
 
 _EPS: Final = float(np.finfo(np.float64).eps)
 _SHOWN: Final = ("method", "k", "utility", "semivalue")  # settings in the one-line summary
@@ -29,7 +29,7 @@ __all__ = ["Values"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Values(ValueRecord):
+class Values(CertainValues):
     """Values of the training points, averaged over the queries.
 
     Immutable: the arrays are read-only copies and the settings a read-only mapping. `numpy.asarray(values)` gives the
@@ -116,10 +116,6 @@ class Values(ValueRecord):
         return self.settings.get("neighbors") == "precomputed"
 
     @property
-    def _bound(self) -> Bound:
-        return Bound(self.proved_bound, self.rounding_allowance)
-
-    @property
     def per_query(self) -> sparse.csr_array | None:
         """Value of each training point for each query, shape (n_queries, n_train); None unless asked for.
 
@@ -187,54 +183,6 @@ class Values(ValueRecord):
         ranks[self.order()] = np.arange(1, len(self) + 1)
         return ranks
 
-    def interval(self, level: float = 0.95, *, given_neighbors: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Return where the true values lie.
-
-        Sampled values get a normal interval from their standard error, widened by `bias_bound` where there is one.
-        Exact values get the error bound alone, whatever the level.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Chance that the interval of a sampled value holds the true one; above 0 and below 1.
-        given_neighbors : bool, default=False
-            Whether to take the lists of neighbours as right where they are not known to be. What an index missed is in
-            no interval.
-
-        Returns
-        -------
-        low, high : float arrays of shape (n_train,)
-
-        Raises
-        ------
-        ValueError
-            If the level is not a chance, if nothing is known about the error of the values, or if it is known only
-            for the neighbours that were found and `given_neighbors` does not say that this is what is wanted.
-
-        Examples
-        --------
-        >>> low, high = Values([0.5, 0.25], n_queries=1, standard_error=[0.1, 0.0], error_bound=0.01).interval()
-        >>> low.round(3), high.round(3)
-        (array([0.294, 0.24 ]), array([0.706, 0.26 ]))
-        """
-        if not isinstance(level, SupportsFloat) or not 0.0 < float(level) < 1.0:
-            raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")
-        if self.standard_error is None and self.proved_bound is None:
-            raise ValueError(
-                f"an interval needs a standard error or an error bound; these values{self._of_method()} have neither. "
-                "Use the values as they are."
-            )
-        if not self.neighbors_exact and not given_neighbors:
-            why = "are not known to be" if self.neighbors_exact is None else "are not all"
-            raise ValueError(
-                f"an interval needs exact neighbours; the neighbours of these values {why} the nearest. Use "
-                'neighbors="auto", or given_neighbors=True for the interval of the values given these neighbours.'
-            )
-        width = np.full(len(self), self._bound.total or 0.0)
-        if self.standard_error is not None:
-            width += NormalDist().inv_cdf((1.0 + float(level)) / 2.0) * self.standard_error
-        return self.values - width, self.values + width
-
     def to_frame(self, level: float | None = None, *, given_neighbors: bool = False) -> pd.DataFrame:
         """One row per training point, in training order.
 
@@ -248,23 +196,36 @@ class Values(ValueRecord):
         Returns
         -------
         frame : pandas DataFrame of n_train rows
-            Columns value, rank (1 is the most valuable) and, for sampled values, standard_error. The index is `ids`:
-            that of the data frame of training points, so that the rows join it.
+            Columns value, rank (1 is the most valuable) and, where they are known, standard_error (of sampling) and
+            query_standard_error. The index is `ids`: that of the data frame of training points, so that the rows join
+            it.
         """
         columns: dict[str, AnyArray] = {"value": self.values, "rank": self.rank()}
-        if self.standard_error is not None:
-            columns["standard_error"] = self.standard_error
+        for name in ("standard_error", "query_standard_error"):
+            if getattr(self, name) is not None:
+                columns[name] = getattr(self, name)
         if level is not None:
             columns["low"], columns["high"] = self.interval(level, given_neighbors=given_neighbors)
         return pd.DataFrame(columns, index=pd.Index(self.ids, name="id"))
 
     def top(self, n: int = 10) -> pd.DataFrame:
-        """Return the n most valuable points, best first, as rows of `to_frame`."""
-        return self.to_frame().iloc[self.order()[: as_count("n", n)]]
+        """Return the n most valuable points, best first, as rows of `to_frame`.
+
+        Where values of single queries were kept, the column stability says how often a point is among the first n when
+        the queries are drawn again (see `stability`).
+        """
+        return self._extreme(n, best=True)
 
     def bottom(self, n: int = 10) -> pd.DataFrame:
-        """Return the n least valuable points, worst first, as rows of `to_frame`."""
-        return self.to_frame().iloc[self.order()[::-1][: as_count("n", n)]]
+        """Return the n least valuable points, worst first, as rows of `to_frame`; see `top`."""
+        return self._extreme(n, best=False)
+
+    def _extreme(self, n: int, *, best: bool) -> pd.DataFrame:
+        order = self.order() if best else self.order()[::-1]
+        frame = self.to_frame().iloc[order[: as_count("n", n)]]
+        if self.queries is None or "effective_queries" in self.settings:
+            return frame
+        return frame.assign(stability=self.stability(n, best=best).reindex(frame.index).to_numpy())
 
     def normalized(self) -> Values:
         """Scale the values so that they sum to `full_utility - empty_utility`.
@@ -349,9 +310,6 @@ class Values(ValueRecord):
             )
         sums = pd.Series(self.values, name="value").groupby(names.rename("owner"), sort=False).sum()
         return sums.sort_values(ascending=False, kind="stable")
-
-    def _of_method(self) -> str:
-        return f" of method {self.settings['method']!r}" if "method" in self.settings else ""
 
     def __repr__(self) -> str:
         shown = [f"n_train={len(self)}", f"n_queries={self.n_queries}"]

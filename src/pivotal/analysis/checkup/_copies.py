@@ -18,7 +18,8 @@ from pivotal.core.validation import is_sparse
 __all__ = ["Copies", "find_conflicts", "find_copies", "find_leakage"]
 
 _LARGEST: Final = 0.13  # nearly equal rows are at most this part of the usual distance apart
-_CHANCE: Final = 0.05  # rows of the table that chance alone may bring so close, in expectation
+_CHANCE: Final = 0.05  # part of the rows found that chance alone may bring so close
+_PLACES: Final = np.arange(N_NEAR)
 _SKIPPED: Final = 2  # nearest rows that say nothing about the dimension, as they may be copies
 
 
@@ -45,8 +46,9 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
     """Find rows that are equal, and rows nearer to each other than chance would bring them.
 
     In data of dimension D, the nearest of k rows is at a part t of the distance of the k-th with chance
-    1 - (1 - t^D)^(k-1). The threshold is the part at which a twentieth of a row of the whole table is expected to be
-    so close, and at most 0.13. D is estimated from the distances (Levina and Bickel 2004), without the two nearest of
+    1 - (1 - t^D)^(k-1). The threshold is the largest part at which chance explains at most a twentieth of the rows that
+    are so close (Benjamini and Hochberg 1995), and at most 0.13; where no row is, chance would bring one so close in
+    one table of twenty. D is estimated from the distances (Levina and Bickel 2004), without the two nearest of
     each row.
 
     Parameters
@@ -71,12 +73,12 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
     known = (place >= 0) & (scale > 0.0) & (last > start)
     ratio = np.ones(n_rows)
     ratio[known] = closest[known] / scale[known]
+    if threshold is None:
+        threshold = _by_chance(distances[known], start[known], ratio[known], n_rows)
     usual = float(np.median(scale[known])) if known.any() else 0.0
     if usual > 0.0:
         # A whole crowd of near copies is no farther from its tenth than from its nearest.
         ratio = np.minimum(ratio, np.where(known, np.sqrt(scale / usual), 1.0))
-    if threshold is None:
-        threshold = _by_chance(distances[known], start[known], n_rows)
     flagged = ratio < threshold
     reach = np.where(known, np.maximum(scale, usual) if usual else scale, 0.0) * threshold
     pairs = (distances <= reach[:, np.newaxis]) & unequal & flagged[:, np.newaxis]
@@ -101,19 +103,24 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
     )
 
 
-def _by_chance(distances: FloatArray, start: IndexArray, n_rows: int) -> float:
-    """Return the part of the distance to the tenth within which a twentieth of a row of the table is expected."""
-    full = distances[start + N_NEAR <= distances.shape[1]]
-    begin = start[start + N_NEAR <= distances.shape[1]]
-    if not len(full):
+def _by_chance(distances: FloatArray, start: IndexArray, ratio: FloatArray, n_rows: int) -> float:
+    """Return the part of the distance to the tenth below which chance explains few of the rows that are so close."""
+    enough = start + N_NEAR <= distances.shape[1]
+    if not enough.any():
         return 0.0  # too few rows to say what is usual
-    lists = full[np.arange(len(full))[:, np.newaxis], begin[:, np.newaxis] + np.arange(N_NEAR)]
+    lists = distances[enough][np.arange(int(enough.sum()))[:, np.newaxis], start[enough, np.newaxis] + _PLACES]
     logs = np.log(lists[:, -1:] / lists[:, _SKIPPED:-1]).mean(axis=0)
     # The j-th of k nearest is at exp(-H / D) of the distance of the k-th, with H the sum of 1/m for m from j to k - 1.
     expected = np.cumsum(1.0 / np.arange(N_NEAR - 1, _SKIPPED, -1))[::-1]
     dimension = expected.sum() / logs.sum() if logs.sum() > 0.0 else np.inf
-    chance = -np.expm1(np.log1p(-min(_CHANCE / n_rows, 0.5)) / (N_NEAR - 1))
-    return float(min(_LARGEST, chance ** (1.0 / dimension)))
+    closest = np.sort(ratio)
+    with np.errstate(divide="ignore"):
+        chance = -np.expm1((N_NEAR - 1) * np.log1p(-(closest**dimension)))
+    few = np.flatnonzero(chance * n_rows <= _CHANCE * np.arange(1, len(closest) + 1))
+    if len(few):
+        return float(min(_LARGEST, np.nextafter(closest[few[-1]], 1.0)))
+    alone = -np.expm1(np.log1p(-_CHANCE / n_rows) / (N_NEAR - 1))
+    return float(min(_LARGEST, alone ** (1.0 / dimension)))
 
 
 def _exact(equal: IndexArray, ids: AnyArray) -> Finding:
