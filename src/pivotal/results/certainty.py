@@ -294,7 +294,7 @@ class CertainValues(ValueRecord):
         first = np.argsort(sign * self.values, kind="stable")[:n]
         counts = np.zeros(len(self))
         for drawn in self._resampled(random_state):
-            top = np.argpartition(sign * drawn, n - 1, axis=1)[:, :n]
+            top = np.argsort(sign * drawn, axis=1, kind="stable")[:, :n]
             counts += np.bincount(top.ravel(), minlength=len(self))
         return pd.Series(counts[first] / _RESAMPLES, index=pd.Index(self.ids[first], name="id"), name="stability")
 
