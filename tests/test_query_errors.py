@@ -177,3 +177,18 @@ def test_files_keep_them(tmp_path):
     )
     with pytest.raises(ValueError, match="query_standard_error must not be negative"):
         Values([0.0], n_queries=2, query_standard_error=[-1.0])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_far_points_by_shells(weighted):
+    """Points that are counted by shells rather than sorted have errors to the tolerance as well."""
+    rng = np.random.default_rng(8)
+    points, labels = rng.standard_normal((20_000, 12)), rng.integers(0, 2, 20_000)
+    queries, targets = rng.standard_normal((12, 12)), rng.integers(0, 2, 12)
+    weights = rng.random(12) + 0.5 if weighted else None
+    how = {"utility": "soft", "semivalue": "shapley", "query_weights": weights}
+    near = pivotal.value(points, labels, queries, targets, tol=1e-3, **how)
+    exact = pivotal.value(points, labels, queries, targets, tol=0.0, **how)
+    np.testing.assert_allclose(near.query_standard_error, exact.query_standard_error, atol=2e-3)
+    ratio = near.query_standard_error.sum() / exact.query_standard_error.sum()
+    assert ratio == pytest.approx(1.0, abs=0.05)
