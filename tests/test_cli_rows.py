@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -222,7 +224,8 @@ def test_clean_lists_the_wrong_labels(tmp_path, frame, table, features, capsys):
     assert written["suggested"].tolist() == found.suggested[found.suspects].tolist()
     assert written["why"].tolist() == [found.explain(row) for row in found.suspects]
     printed = capsys.readouterr().out
-    assert printed.startswith(f"{len(written)} of 60 labels are probably wrong.\n")
+    assert printed.startswith(f"{len(written)} of 60 labels are suspects, {found.precision():.0%} of them expected")
+    assert written["error_chance"].tolist() == pytest.approx(found.error_chances[found.suspects])
     assert "044  cat    dog" in printed
     assert (tmp_path / "train.csv").read_bytes() == before
 
@@ -259,17 +262,23 @@ def test_clean_can_be_asked_by_scripts(tmp_path, table, capsys):
 
 
 @pytest.mark.parametrize(
-    ("number", "sentence"),
+    ("asked", "sentence"),
     [
-        (["--share", "1.0"], "The 60 most suspicious of 60 labels; {} {} probably wrong by the usual rule."),
-        (["-n", "7"], "The 7 most suspicious of 60 labels; {} {} probably wrong by the usual rule."),
-        ([], "{} of 60 labels {} probably wrong."),
+        ({"share": 1.0}, "The 60 most suspicious of 60 labels, {0} of them expected to be wrong; {1}."),
+        ({"n": 7}, "The 7 most suspicious of 60 labels, {0} of them expected to be wrong; {1}."),
+        ({"n": 1}, "The most suspicious of 60 labels; {1}."),
+        ({}, "{2} of 60 labels are suspects, {0} of them expected to be wrong; {1}."),
     ],
 )
-def test_clean_does_not_call_wrong_what_was_asked_for_by_number(frame, table, features, capsys, number, sentence):
-    assert main(["clean", table, *COMMON, "--trees", "0", *number]) == 0
-    n = find_label_errors(features, frame["animal"], n_trees=0).n_probable
-    assert capsys.readouterr().out.splitlines()[0] == sentence.format(n, "is" if n == 1 else "are")
+def test_clean_does_not_call_wrong_what_was_asked_for_by_number(frame, table, features, capsys, asked, sentence):
+    number = [part for name, choice in asked.items() for part in (f"--{name}", str(choice))]
+    assert main(["clean", table, *COMMON, "--trees", "0", "-k", "5", *number]) == 0
+    found = find_label_errors(features, frame["animal"], n_trees=0, k=5, **asked)
+    n = found.n_wrong
+    wrong = f"an estimated {n.count:.0f} are wrong ({n.low:.0f} to {n.high:.0f})"
+    told = capsys.readouterr().out.splitlines()[0]
+    assert told == sentence.format(f"{found.precision():.0%}", wrong, found.suspects.size)
+    assert "probably" not in told
 
 
 def test_clean_lists_all_rows_with_their_scores(tmp_path, frame, table, features):
@@ -291,17 +300,68 @@ def test_clean_prints_what_was_asked_for_even_when_quiet(table, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_clean_on_numbers_gives_advice_that_works(tmp_path, capsys):
+def prices(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2))
-    pd.DataFrame(X, columns=["a", "b"]).assign(price=X.sum(axis=1)).to_csv(tmp_path / "t.csv", index=False)
-    assert main(["clean", str(tmp_path / "t.csv"), "--label", "price"]) == 2
-    told = capsys.readouterr().err
-    assert "; wrong labels are found among classes; to rank numbers, use pivotal value --utility regression" in told
-    advice = re.search(r"pivotal value (--.*?)\.?\n", told)
+    X = rng.normal(size=(80, 2))
+    price = (100 + 20 * X.sum(axis=1) + rng.normal(size=80)).round(1)
+    price[7] *= 10
+    pd.DataFrame(X, columns=["a", "b"]).assign(price=price).to_csv(tmp_path / "t.csv", index=False)
+    return str(tmp_path / "t.csv")
+
+
+def test_clean_on_numbers_gives_advice_that_works(tmp_path, capsys):
+    table = prices(tmp_path)
+    assert main(["clean", table, "--label", "price"]) == 2
+    advice = re.search(r"say (--utility regression) to look for wrong numbers, or --classes", capsys.readouterr().err)
     assert advice is not None
-    assert main(["value", str(tmp_path / "t.csv"), "--label", "price", *advice[1].split()]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1 + 2 + 20
+    out, fixed = tmp_path / "suspects.csv", tmp_path / "fixed.csv"
+    arguments = ["clean", table, "--label", "price", *advice[1].split(), "--trees", "20"]
+    assert main([*arguments, "-o", str(out), "--fix", str(fixed), "--counts", str(tmp_path / "counts.csv")]) == 0
+    assert "numbers" in capsys.readouterr().out.splitlines()[0]
+    written = pd.read_csv(out)
+    assert written["id"][0] == 7
+    before, after = pd.read_csv(table), pd.read_csv(fixed)
+    assert after["price"][7] == pytest.approx(before["price"][7] / 10, rel=0.2)
+    rest = ~before.index.isin(written["id"])
+    assert (after["price"] == before["price"])[rest].all()
+    assert pd.read_csv(tmp_path / "counts.csv")["by"].tolist() == ["all"]
+
+
+@pytest.mark.parametrize(("answer", "code"), [("\n", 0), ("yes\n", 0), ("n\n", 2), ("", 0)])
+def test_clean_asks_about_numbers_where_somebody_can_answer(tmp_path, monkeypatch, capsys, answer, code):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    table = prices(tmp_path)
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(["clean", table, "--label", "price", "--trees", "0"]) == code
+    captured = capsys.readouterr()
+    assert "Look for wrong numbers? [Y/n]" in captured.err
+    assert ("numbers" in captured.out) == (code == 0)
+
+
+def test_clean_counts_by_class_owner_and_pair(tmp_path, frame, table, features, capsys):
+    out = tmp_path / "counts.csv"
+    arguments = ["clean", table, *COMMON, "--trees", "0", "--owner", "owner", "--counts", str(out)]
+    assert main(arguments) == 0
+    assert "Wrong labels expected, by owner" in capsys.readouterr().out
+    found = find_label_errors(features, frame["animal"], n_trees=0)
+    counts = pd.read_csv(out, keep_default_na=False)
+    total = counts[counts["by"] == "all"].iloc[0]
+    assert float(total["wrong"]) == pytest.approx(found.n_wrong.count)
+    for by in ("class", "owner", "pair"):
+        assert counts.loc[counts["by"] == by, "wrong"].astype(float).sum() == pytest.approx(found.n_wrong.count)
+    pair = counts[(counts["by"] == "pair") & (counts["name"] == "cat") & (counts["suggested"] == "dog")]
+    assert float(pair["wrong"].iloc[0]) == pytest.approx(found.confusion().loc["cat", "dog"])
+
+
+def test_clean_lets_voters_be_chosen(table, capsys):
+    assert main(["clean", table, *COMMON, "--voters", "linear,rbf", "--verbose", "--top", "0"]) == 0
+    assert re.search(r"votes: linear 0\.\d+, rbf 0\.\d+", capsys.readouterr().err)
+    assert main(["clean", table, *COMMON, "--voters", "psychic"]) == 2
+    assert "voters must be some of neighbors, forest, linear, rbf, laplace; got 'psychic'" in capsys.readouterr().err
 
 
 def test_clean_on_stdout(table, capsys):
@@ -309,7 +369,7 @@ def test_clean_on_stdout(table, capsys):
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "key;x;y;owner;animal;note"
     assert len(captured.out.splitlines()) == 61
-    assert re.search(r"labels (is|are) probably wrong", captured.err)
+    assert re.search(r"\d+ of 60 labels (is a suspect|are suspects, \d+% of them expected to be wrong);", captured.err)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,16 @@ from pivotal.analysis.label_errors._blend import margins
 from pivotal.analysis.label_errors._counts import ErrorCount
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors
+from pivotal.analysis.label_errors._many_labels import ManyLabelErrors
+from pivotal.analysis.label_errors._number_errors import NumberErrors
 from pivotal.analysis.label_errors.clean import clean
 
-__all__ = ["ErrorCount", "LabelErrors", "clean", "find_label_errors", "margins"]
+__all__ = [
+    "ErrorCount",
+    "LabelErrors",
+    "ManyLabelErrors",
+    "NumberErrors",
+    "clean",
+    "find_label_errors",
+    "margins",
+]

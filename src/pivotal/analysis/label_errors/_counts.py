@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from pivotal.core.types import CodeArray, FloatArray
 
-__all__ = ["ErrorCount", "count_errors", "error_chances"]
+__all__ = ["ErrorCount", "chances_that_sum", "count_errors", "error_chances"]
 
 LEVEL: Final = 0.9
 _SURE: Final = 0.5  # share of each predicted class that is surest
@@ -30,6 +30,7 @@ _SLOPE: Final = 2.2  # of the log odds of being wrong, by the log ratio of the v
 # The interval on a log scale: a constant, per 1 - kappa, per log ratio of all outvoted labels to the estimate.
 _LOW: Final = (0.45, -2.5, -0.9)
 _HIGH: Final = (0.2, 0.0, 0.65)
+_NONE: Final = 1e-9  # fewer wrong labels than that are none
 _SAMPLING: Final = 0.5  # times 1 / sqrt(count), for what chance adds
 
 
@@ -87,14 +88,19 @@ def error_chances(own: FloatArray, rival: FloatArray, count: float) -> FloatArra
     count : float
         What the chances sum to.
     """
-    n_rows = len(own)
-    if count <= 0.0:
+    return chances_that_sum(_SLOPE * np.log((rival + _FLOOR) / (own + _FLOOR)), count)
+
+
+def chances_that_sum(doubt: FloatArray, count: float) -> FloatArray:
+    """Return chances with these log odds, up to a constant, that sum to a count; shape (n_rows,)."""
+    n_rows = len(doubt)
+    if count <= _NONE:
         return np.zeros(n_rows)
-    if count >= n_rows:
+    if count >= n_rows - _NONE:
         return np.ones(n_rows)
-    ratio = _SLOPE * np.log((rival + _FLOOR) / (own + _FLOOR))
-    shift = brentq(lambda shift: float(expit(ratio + shift).sum()) - count, -60.0, 60.0, xtol=1e-10)
-    chances: FloatArray = expit(ratio + shift)
+    reach = float(np.abs(doubt).max()) + 60.0
+    shift = brentq(lambda shift: float(expit(doubt + shift).sum()) - count, -reach, reach, xtol=1e-10)
+    chances: FloatArray = expit(doubt + shift)
     return chances
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -114,10 +114,13 @@ class LabelErrors:
 
     def precision(self, m: int | None = None) -> float:
         """Return which share of the first m of `order` is expected to be wrong; of the suspects by default."""
-        size = self.suspects.size if m is None else m
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 0 <= size <= self.scores.size:
+        if m is None:
+            first = self.suspects
+        elif isinstance(m, bool) or not isinstance(m, int | np.integer) or not 0 <= m <= self.scores.size:
             raise ValueError(f"m must be an integer from 0 to {self.scores.size}, the number of rows; got {m!r}.")
-        return float(self.error_chances[self.order[:size]].mean()) if size else float("nan")
+        else:
+            first = self.order[:m]
+        return float(self.error_chances[first].mean()) if first.size else float("nan")
 
     def confusion(self) -> pd.DataFrame:
         """Return expected numbers of wrong labels: a row per label given, a column per label suggested instead."""
@@ -271,12 +274,19 @@ class LabelErrors:
         return _rebuild, (type(self), {**state, "settings": dict(self.settings)})  # a mapping proxy cannot be pickled
 
     def __repr__(self) -> str:
-        first = ", ".join(str(name) for name in self.ids[self.suspects[:5]])
+        first = ", ".join(self._named(int(one)) for one in self.suspects[:5])
         more = ", ..." if self.suspects.size > 5 else ""
         named = f": {first}{more}" if self.suspects.size else ""
         n, n_rows = self.suspects.size, self.scores.size
         which = f"{n} most suspicious of" if self.fixed_size else f"{n} {'suspect' if n == 1 else 'suspects'} among"
-        return f"{type(self).__name__}({which} {n_rows} rows, an estimated {self.estimate.count:.0f} wrong{named})"
+        of = f"{n_rows} {self._unit}"
+        return f"{type(self).__name__}({which} {of}, an estimated {self.estimate.count:.0f} wrong{named})"
+
+    _unit: ClassVar[str] = "rows"
+
+    def _named(self, place: int) -> str:
+        """What one of them is called."""
+        return str(self.ids[place])
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(max_rows=10, float_format="{:.3g}".format, border=0, escape=True)

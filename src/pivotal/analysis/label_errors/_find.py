@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.label_errors._errors import LabelErrors
+from pivotal.analysis.label_errors._many_labels import find_wrong_cells
 from pivotal.analysis.label_errors._model import check_model
 from pivotal.analysis.label_errors._request import (
     Request,
@@ -19,6 +20,7 @@ from pivotal.analysis.label_errors._request import (
 )
 from pivotal.analysis.label_errors._voters import check_voters
 from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
+from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
 from pivotal.core.indicators import as_indicators, is_indicators
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts
 from pivotal.core.threads import count_threads
@@ -144,8 +146,10 @@ def find_label_errors(
         n_jobs=n_jobs,
         progress=progress,
     )  # fmt: skip
-    if kind != "classification":
-        raise ValueError(f"{kind} is not yet looked at.")
+    if kind == "regression":
+        return find_wrong_numbers(request, labels)
+    if kind == "multilabel":
+        return find_wrong_cells(request, labels, _names_of(y, labels.shape[1]))
     known = ClassCodes.of(labels, classes=_classes(labels, said=task != "auto"))
     return find_wrong_classes(request, labels, known.encode(labels, "y"), len(known.classes))
 
@@ -177,6 +181,12 @@ def _classes(labels: AnyArray, *, said: bool) -> AnyArray | None:
             "text such as y.astype(str)."
         )
     return None
+
+
+def _names_of(y: Any, n_labels: int) -> AnyArray:
+    """Return what the columns of a table of labels are called."""
+    columns = getattr(y, "columns", None)
+    return np.arange(n_labels) if columns is None else np.asarray(columns)
 
 
 def _targets(y: Any, kind: str) -> AnyArray:

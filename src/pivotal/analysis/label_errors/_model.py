@@ -10,7 +10,7 @@ import numpy as np
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray
 
-__all__ = ["ask_model", "check_model"]
+__all__ = ["ask_model", "ask_model_for_numbers", "check_model"]
 
 _N_FOLDS: Final = 5
 
@@ -59,3 +59,15 @@ def ask_model(model: Any, X: Any, codes: CodeArray, n_classes: int, *, seed: int
         fitted = clone(model).fit(X[seen], codes[seen])
         chances[unseen[:, np.newaxis], fitted.classes_] = fitted.predict_proba(X[unseen])
     return chances
+
+
+def ask_model_for_numbers(model: Any, X: Any, y: FloatArray, *, seed: int, progress: bool) -> FloatArray:
+    """Return out-of-fold predictions; shape (n_rows,). Arguments as in `ask_model`."""
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold
+
+    parts = list(KFold(min(_N_FOLDS, len(y)), shuffle=True, random_state=seed).split(y))
+    predicted = np.empty(len(y))
+    for seen, unseen in tqdm(parts, unit="fold", disable=not progress, desc="asking the model"):
+        predicted[unseen] = np.ravel(clone(model).fit(X[seen], y[seen]).predict(X[unseen]))
+    return predicted
