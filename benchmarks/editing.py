@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pivotal import KNNValuation
+from pivotal import EditableKNNValuation, KNNValuation
 
 N_FEATURES = 16
 N_CLASSES = 3
@@ -38,9 +38,9 @@ def measure(n_points: int, n_queries: int, n_edits: int, how: dict[str, Any]) ->
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n_points, N_FEATURES)), rng.integers(0, N_CLASSES, n_points)
     queries, targets = rng.normal(size=(n_queries, N_FEATURES)), rng.integers(0, N_CLASSES, n_queries)
-    warm = KNNValuation(editable=True, **how).fit(X[:500], y[:500]).update(queries[:9], targets[:9])  # compiles
+    warm = EditableKNNValuation(**how).fit(X[:500], y[:500]).update(queries[:9], targets[:9])  # compiles
     warm.relabel(0, (y[0] + 1) % N_CLASSES).add(X[:1], y[:1]).remove(0)
-    model = KNNValuation(editable=True, **how).fit(X, y)
+    model = EditableKNNValuation(**how).fit(X, y)
     first = seconds(lambda: model.update(queries, targets))
     # Points that some query reaches; most others are free.
     near = model._engine._scene.near.indices[:, 0]

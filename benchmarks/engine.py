@@ -64,7 +64,7 @@ def points(n: int, d: int, n_queries: int, seed: int = 0) -> tuple[np.ndarray, .
 def banzhaf_against_search() -> list[Row]:
     data = points(100_000, 32, 1000)
     X, _, queries, _ = data
-    depth = pivotal.value(*data, k=5).settings["depth"]
+    depth = pivotal.value(*data, k=5).details["depth"]
     index = NearestNeighbors(algorithm="brute", n_jobs=-1).fit(X)
     plain, weighted, search = fastest(
         lambda: pivotal.value(*data, k=5),

@@ -38,12 +38,13 @@ def make(n: int, n_queries: int, n_owners: int, *, regions: bool) -> tuple[tuple
 def main() -> None:
     warm, names = make(100, 5, 4, regions=False)
     for method in ("exact", "coalitions", "permutations"):
-        pivotal.value_owners(*warm, names, method=method, n_jobs=1)
+        pivotal.value(*warm, groups=names, method=method, n_jobs=1)
     print("points owners k regions semivalue method ms/query largest_se error_bound")
     for n, n_owners, k, regions, semivalue, method, n_queries in CASES:
         data, owners = make(n, n_queries, n_owners, regions=regions)
         start = time.process_time()
-        values = pivotal.value_owners(*data, owners, k=k, semivalue=semivalue, method=method, random_state=0, n_jobs=1)
+        drawn = pivotal.method(method, random_state=0)
+        values = pivotal.value(*data, k=k, semivalue=semivalue, groups=owners, method=drawn, n_jobs=1)
         spent = (time.process_time() - start) / n_queries * 1e3
         error = "-" if values.standard_error is None else f"{values.standard_error.max():.1e}"
         print(n, n_owners, k, regions, semivalue, method, f"{spent:.2f}", error, f"{values.error_bound:.1e}")

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pivotal import method as sampler
 from pivotal import value, value_from_neighbors
 
 K = 5
@@ -133,8 +134,8 @@ def deviations(n: int, n_queries: int, weights: str) -> dict[str, Any]:
     for method in SAMPLERS:
         curves[method] = []
         for n_samples in SAMPLES:
-            how: dict[str, Any] = {"k": K, "weights": weights, "method": method, "n_samples": n_samples}
-            spent, sampled = seconds(lambda how=how: value(*data, random_state=0, **how))
+            drawn = sampler(method, n_samples=n_samples, random_state=0)
+            spent, sampled = seconds(lambda drawn=drawn: value(*data, k=K, weights=weights, method=drawn))
             deviation = np.abs(sampled.values - exact.values).max() / exact.values.max()
             stated = sampled.standard_error.max() / exact.values.max()
             point = {"n_samples": n_samples, "deviation": float(deviation), "stated": float(stated), "seconds": spent}

@@ -225,7 +225,7 @@ def main() -> None:
         "local_seconds": seconds,
         "all_local_seconds": times,
         "cores": os.cpu_count(),
-        "depth": local.settings["depth"],
+        "depth": local.details["depth"],
     }
     print(f"in one process: {seconds:.2f} s")
     with tempfile.TemporaryDirectory() as temporary:

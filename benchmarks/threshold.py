@@ -71,7 +71,7 @@ def time_one(n: int, radius: float) -> dict[str, Any]:
     X_test, y_test = rng.normal(size=(N_QUERIES, 3)), rng.integers(0, 3, N_QUERIES)
     start = time.perf_counter()
     values = pivotal.value(X, y, X_test, y_test, utility=pivotal.Threshold(radius))
-    return {"n": n, "radius": radius, "ball": values.settings["mean_ball"], "seconds": time.perf_counter() - start}
+    return {"n": n, "radius": radius, "ball": values.details["mean_ball"], "seconds": time.perf_counter() - start}
 
 
 def write(errors: list[dict[str, Any]], speeds: list[dict[str, Any]], peer: bool) -> str:

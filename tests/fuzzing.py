@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
 
-import pivotal
+import flat
 from pivotal.report.thumbnails import Images
 from pivotal.results.values import Values
 from pivotal.valuation.dask.blocks import Expected
@@ -109,8 +109,8 @@ def checkpoints() -> None:
     with dask.config.set(scheduler="synchronous"):
         how: dict[str, Any] = {"block_size": 10, "checkpoint": FOLDER / "kept"}
         chunks = dask.array.from_array(X, chunks=(60, -1))
-        pivotal.value(chunks, y, Q, t, **how).compute()
-        lazy = pivotal.value(chunks, y, Q, t, **how)
+        flat.value(chunks, y, Q, t, **how).compute()
+        lazy = flat.value(chunks, y, Q, t, **how)
         plan, targets = dask.get(lazy.__dask_graph__(), [lazy._graph.plan, (f"pivotal-codes-{lazy._token}", 1)])
     checkpoint = lazy._problem.checkpoint
     file, about = FOLDER / "kept/block-1.npz", FOLDER / "kept/valuation.json"
@@ -175,7 +175,7 @@ def checkpoints() -> None:
 def values() -> None:
     X, Q = RNG.normal(size=(25, 2)), RNG.normal(size=(6, 2))
     kinds = np.array(["cat", "dog", "emu"])
-    kept = pivotal.value(X, kinds[RNG.integers(0, 3, 25)], Q, kinds[RNG.integers(0, 3, 6)], k=3, per_query=True)
+    kept = flat.value(X, kinds[RNG.integers(0, 3, 25)], Q, kinds[RNG.integers(0, 3, 6)], k=3, per_query=True)
     path = FOLDER / "saved.parquet"
     kept.save(path)
     whole, table = path.read_bytes(), pq.read_table(path)

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
+import flat
 import pivotal
-from pivotal import KNNValuation, Values, value, value_from_neighbors, value_owners
+from pivotal import KNNValuation, Values, value, value_from_neighbors
 from pivotal.cli._work import describe
 from pivotal.neighbors import BruteIndex, NeighborAudit, as_index
 from pivotal.report._facts import guarantees
@@ -279,28 +280,28 @@ def test_many_small_batches_do_not_each_cost_an_exhaustive_search() -> None:
 
 def test_owners() -> None:
     args = X, Y, Q, T, OWNERS
-    claims_nothing(value_owners(*args, neighbors=Shuffled()))
-    claims_nothing(value_owners(*args, neighbors=NearestNeighbors().fit(X)))
+    claims_nothing(flat.value_owners(*args, neighbors=Shuffled()))
+    claims_nothing(flat.value_owners(*args, neighbors=NearestNeighbors().fit(X)))
     with pytest.warns(UserWarning, match="exact = True"):
-        claims_nothing(value_owners(*args, neighbors=Sorted("manhattan", exact=True)))
-    honest = value_owners(*args, neighbors=Sorted(exact=True))
-    assert honest.error_bound == value_owners(*args).error_bound
+        claims_nothing(flat.value_owners(*args, neighbors=Sorted("manhattan", exact=True)))
+    honest = flat.value_owners(*args, neighbors=Sorted(exact=True))
+    assert honest.error_bound == flat.value_owners(*args).error_bound
     with pytest.warns(UserWarning, match="weights need"):
-        claims_nothing(value_owners(*args, neighbors=Sorted(factor=2.0, exact=True), weights="rbf"))
+        claims_nothing(flat.value_owners(*args, neighbors=Sorted(factor=2.0, exact=True), weights="rbf"))
 
 
 @pytest.mark.parametrize("queries", CALLS)
 def test_balls(queries: Any) -> None:
     how: dict[str, Any] = {"utility": "threshold(1.2)"}
-    exact = value(X, Y, *queries, **how)
-    honest = value(X, Y, *queries, neighbors=Sorted(exact=True), **how)
+    exact = flat.value(X, Y, *queries, **how)
+    honest = flat.value(X, Y, *queries, neighbors=Sorted(exact=True), **how)
     assert (honest.neighbors_exact, honest.recall, honest.error_bound) == (True, 1.0, exact.error_bound)
-    unknown = value(X, Y, *queries, neighbors=Sorted(), **how)
+    unknown = flat.value(X, Y, *queries, neighbors=Sorted(), **how)
     assert (unknown.neighbors_exact, unknown.recall) == (None, 1.0)
     claims_nothing(unknown)
     for factor in (0.5, 2.0):  # too many in the ball, and too few
         with pytest.warns(UserWarning, match="exact = True"):
-            values = value(X, Y, *queries, neighbors=Sorted(factor=factor, exact=True), **how)
+            values = flat.value(X, Y, *queries, neighbors=Sorted(factor=factor, exact=True), **how)
         claims_nothing(values)
         assert (values.recall or 0.0) < 0.7
         assert np.abs(values.values - exact.values).max() > 1e-4
@@ -308,8 +309,8 @@ def test_balls(queries: Any) -> None:
 
 def test_balls_of_owners() -> None:
     how: dict[str, Any] = {"utility": "threshold(1.2)"}
-    claims_nothing(value_owners(X, Y, Q, T, OWNERS, neighbors=Sorted(factor=2.0), **how))
-    assert value_owners(X, Y, Q, T, OWNERS, neighbors=Sorted(exact=True), **how).neighbors_exact is True
+    claims_nothing(flat.value_owners(X, Y, Q, T, OWNERS, neighbors=Sorted(factor=2.0), **how))
+    assert flat.value_owners(X, Y, Q, T, OWNERS, neighbors=Sorted(exact=True), **how).neighbors_exact is True
 
 
 def test_points_on_the_rim_may_be_on_either_side() -> None:
@@ -360,9 +361,9 @@ def test_enumeration_and_label_errors() -> None:
 def test_sampled_values_show_no_bound_as_their_error(method: str) -> None:
     how: dict[str, Any] = {"method": method, "n_samples": 50, "random_state": 0}
     for values in (
-        value(X, Y, Q, T, **how),
-        value(X, Y, **how),
-        value_owners(X, Y, Q, T, OWNERS, **how),
+        flat.value(X, Y, Q, T, **how),
+        flat.value(X, Y, **how),
+        flat.value_owners(X, Y, Q, T, OWNERS, **how),
     ):
         assert values.error_bound is values.bound_given_neighbors is None
         assert values.neighbors_exact is True
@@ -370,11 +371,11 @@ def test_sampled_values_show_no_bound_as_their_error(method: str) -> None:
         assert "standard_error<=" in repr(values)
         assert "off by more" not in describe(values, by_test=True)
         assert "certified" not in str(guarantees(values)).lower()
-    claims_nothing(value(X, Y, Q, T, neighbors=Shuffled(), **how))
+    claims_nothing(flat.value(X, Y, Q, T, neighbors=Shuffled(), **how))
 
 
 def test_the_bias_of_truncation_is_in_the_interval() -> None:
-    rough = value(X, Y, Q, T, method="coalitions", n_samples=2000, random_state=0, tol=0.05, k=3)
+    rough = flat.value(X, Y, Q, T, method="coalitions", n_samples=2000, random_state=0, tol=0.05, k=3)
     assert rough.bias_bound is not None
     assert rough.bias_bound > 0.01
     assert f"bias_bound={rough.bias_bound:.2g}" in repr(rough)
@@ -415,7 +416,7 @@ def test_which_part_is_proved() -> None:
         assert values.error_bound == values.proved_bound + values.rounding_allowance
     assert 1e-6 < (values.proved_bound or 0.0) <= 2e-3
     assert value(X, Y, Q, T, k=3, tol=0).proved_bound == 0.0
-    owners = value_owners(X, Y, Q, T, OWNERS)
+    owners = flat.value_owners(X, Y, Q, T, OWNERS)
     assert (owners.proved_bound, owners.error_bound) == (0.0, owners.rounding_allowance)
     assert "rounding_allowance=1e-14" in repr(values)
     told = guarantees(values)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import flat
 import pivotal
 from pivotal import Values
 from pivotal.results.certainty import _adjusted
@@ -25,7 +26,7 @@ def many() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     games = {"soft": {"utility": "soft"}, "shapley": {"utility": "soft", "semivalue": "shapley"}, "hard": {}}
     found = {}
     for name, game in games.items():
-        rows = pivotal.value(X, y, X_test, y_test, per_query=True, **game).per_query.toarray()
+        rows = flat.value(X, y, X_test, y_test, per_query=True, **game).per_query.toarray()
         found[name] = rows, rows.mean(axis=0)
     return found
 
@@ -130,7 +131,7 @@ def test_stability_is_the_share_of_draws():
     rng = np.random.default_rng(5)
     X, y = draw(60, rng)
     X_test, y_test = draw(80, rng)
-    values = pivotal.value(X, y, X_test, y_test, utility="soft", per_query=True)
+    values = flat.value(X, y, X_test, y_test, utility="soft", per_query=True)
     stable = values.stability(5)
     assert list(stable.index) == list(values.order()[:5])
     rows, hits = values.per_query.toarray(), np.zeros(60)
@@ -139,12 +140,12 @@ def test_stability_is_the_share_of_draws():
     np.testing.assert_allclose(stable.to_numpy(), hits[values.order()[:5]] / 2000, atol=0.12)
     assert "stability" in values.top(5)
     assert "stability" in values.bottom(5)
-    certain = pivotal.value(X, y, X_test[:1].repeat(9, axis=0), y_test[:1].repeat(9), per_query=True)
+    certain = flat.value(X, y, X_test[:1].repeat(9, axis=0), y_test[:1].repeat(9), per_query=True)
     assert (certain.stability(1) == 1.0).all()
     with pytest.raises(ValueError, match="per_query=True"):
         pivotal.value(X, y, X_test, y_test).stability()
     with pytest.raises(ValueError, match="these have weights"):
-        pivotal.value(X, y, X_test, y_test, per_query=True, query_weights=np.arange(1.0, 81.0)).stability()
+        flat.value(X, y, X_test, y_test, per_query=True, query_weights=np.arange(1.0, 81.0)).stability()
 
 
 def test_weights_count_as_fewer_queries():

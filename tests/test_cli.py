@@ -14,8 +14,8 @@ import pytest
 import pivotal.research.demo
 from pivotal.cli import _build_parser, main
 from pivotal.cli._screen import print_table
+from pivotal.core.methods import methods
 from pivotal.results.values import Values
-from pivotal.valuation.methods import methods
 
 
 def run(*arguments):

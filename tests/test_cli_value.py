@@ -212,10 +212,10 @@ def test_what_is_given_stands(tmp_path, frame, table):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--method", "sv", "--semivalue", "banzhaf"], "method='sv' stands for semivalue='shapley'"),
-        (["--method", "sv-soft", "--utility", "hard"], "method='sv-soft' stands for utility='soft-k'"),
-        (["--method", "bv-uw", "--weights", "distance"], "method='bv-uw' stands for weights='uniform'"),
-        (["--method", "rand", "-k", "5"], "method='rand' has no use for k"),
+        (["--method", "sv", "--semivalue", "banzhaf"], "method='weighted-knn-shapley' stands for semivalue='shapley'"),
+        (["--method", "sv-soft", "--utility", "hard"], "method='knn-shapley' stands for utility='soft-k'"),
+        (["--method", "bv-uw", "--weights", "distance"], "method='knn-banzhaf' stands for weights='uniform'"),
+        (["--method", "rand", "-k", "5"], "method='random' does not accept k"),
     ],
 )
 def test_contradictions_are_errors(given, message, table, capsys):

@@ -18,7 +18,8 @@ from pivotal.core.conventions import Convention, conventions
 from pivotal.core.games import Game, Hard, Plurality, Soft, as_game
 from pivotal.core.semivalues import as_semivalue
 from pivotal.core.verify import verify
-from pivotal.valuation.value import value, value_from_neighbors
+from pivotal.valuation.from_neighbors import value_from_neighbors
+from pivotal.valuation.value import value
 
 POSITIONS = np.arange(1.0, 7.0)
 TWO_CLASSES = [1, 0, 0, 1, 1, 0]

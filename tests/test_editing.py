@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import flat
 import pivotal
 from effort import examples
 from pivotal.engine.editing.neighbor_lists import Near
@@ -26,7 +27,7 @@ class Mirror:
         self.X, self.y = np.asarray(X, dtype=float), list(y)
         self.queries = None if queries is None else np.asarray(queries, dtype=float)
         self.targets = None if targets is None else list(targets)
-        self.model = pivotal.KNNValuation(editable=True, n_jobs=1, **how).fit(self.X, self.y)
+        self.model = flat.KNNValuation(editable=True, n_jobs=1, **how).fit(self.X, self.y)
         if self.queries is None:
             self.model.update()
         else:
@@ -65,9 +66,9 @@ class Mirror:
         if classes and asked and len(self.y) >= 10 and not set(self.y) & set(self.targets):
             # Edits may lead here step by step; a new call with such a test set is a mistake more often than not.
             with pytest.raises(ValueError, match="none of them is known"):
-                pivotal.value(self.X, self.y, *asked, n_jobs=1, **self.how)
+                flat.value(self.X, self.y, *asked, n_jobs=1, **self.how)
             return
-        fresh = pivotal.value(self.X, self.y, *asked, n_jobs=1, **self.how)
+        fresh = flat.value(self.X, self.y, *asked, n_jobs=1, **self.how)
         edited = self.model.result_
         spread = 1.0 if self.how.get("utility") != "regression" else 1000.0
         np.testing.assert_allclose(edited.values, fresh.values, rtol=0, atol=1e-12 * spread)
@@ -76,8 +77,9 @@ class Mirror:
         assert edited.empty_utility == pytest.approx(fresh.empty_utility, abs=1e-12 * spread)
         assert edited.error_bound == pytest.approx(fresh.error_bound, rel=1e-9)
         assert edited.n_queries == fresh.n_queries
-        told = {"k", "utility", "semivalue", "weights", "bits", "n_players", "n_classes", "self_valuation"}
-        assert {name: edited.settings[name] for name in told} == {name: fresh.settings[name] for name in told}
+        told = {"n_players", "n_classes", "self_valuation"}
+        assert edited.settings == fresh.settings
+        assert {name: edited.details[name] for name in told} == {name: fresh.details[name] for name in told}
         if edited.queries is not None and fresh.queries is not None:
             np.testing.assert_allclose(edited.per_query.toarray(), fresh.per_query.toarray(), rtol=0, atol=1e-12)
 
@@ -156,7 +158,7 @@ def test_a_class_that_comes_and_goes_changes_every_query(utility: str) -> None:
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(60, 2)), rng.choice(LABELS, 60)
     mirror = Mirror(X, y, rng.normal(size=(9, 2)), rng.choice(LABELS, 9), k=1, tol=1e-2, utility=utility)
-    assert mirror.model.result_.settings["depth"] < 20  # so that most queries do not reach the point
+    assert mirror.model.result_.details["depth"] < 20  # so that most queries do not reach the point
     mirror.relabel(5, "dog")
     mirror.check()
     mirror.add(rng.normal(size=(1, 2)), ["elk"])
@@ -165,7 +167,7 @@ def test_a_class_that_comes_and_goes_changes_every_query(utility: str) -> None:
     mirror.check()
     mirror.relabel(59, "ant")
     mirror.check()
-    assert mirror.model.result_.settings["n_classes"] == 3
+    assert mirror.model.result_.details["n_classes"] == 3
 
 
 def test_many_edits_do_not_drift() -> None:
@@ -194,7 +196,7 @@ def test_a_metric_that_is_estimated_from_the_points() -> None:
 def test_sparse_points_are_edited_alike() -> None:
     rng = np.random.default_rng(2)
     X, y = sparse.random(40, 6, density=0.4, random_state=3, format="csr"), rng.choice(LABELS, 40)
-    model = pivotal.KNNValuation(k=2, tol=1e-2, editable=True, n_jobs=1).fit(X[:35], y[:35])
+    model = flat.KNNValuation(k=2, tol=1e-2, editable=True, n_jobs=1).fit(X[:35], y[:35])
     model.update(X[:9], y[:9]).add(X[35:].toarray(), y[35:]).remove([0, 7])
     kept = np.setdiff1d(np.arange(40), [0, 7])
     fresh = pivotal.value(X[kept], y[kept], X[:9], y[:9], k=2, tol=1e-2, n_jobs=1)
@@ -205,7 +207,7 @@ def test_weights_of_queries_stay_with_them() -> None:
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(50, 2)), rng.choice(LABELS, 50)
     queries, targets, loud = rng.normal(size=(6, 2)), rng.choice(LABELS, 6), np.arange(1.0, 7.0)
-    model = pivotal.KNNValuation(k=2, tol=1e-2, editable=True, n_jobs=1).fit(X, y)
+    model = flat.KNNValuation(k=2, tol=1e-2, editable=True, n_jobs=1).fit(X, y)
     model.update(queries, targets, query_weights=loud).relabel(4, "cow").drop_queries([1])
     y[4] = "cow"
     others = [0, 2, 3, 4, 5]
@@ -235,7 +237,7 @@ def test_only_queries_that_reach_the_point_are_valued_again() -> None:
     X = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1000.0])
     y, queries, targets = rng.choice(LABELS, 200), X[::4] + 0.1, rng.choice(LABELS, 50)
     falling = Falling()
-    model = pivotal.KNNValuation(k=1, tol=1e-6, weights=falling, bits=2, editable=True, n_jobs=1).fit(X, y)
+    model = flat.KNNValuation(k=1, tol=1e-6, weights=falling, bits=2, editable=True, n_jobs=1).fit(X, y)
     before = model.update(queries, targets).values_
     assert falling.n_asked == 51  # one query twice, the second time alone, which must make no difference
     model.relabel(150, "cow" if y[150] != "cow" else "ant")
@@ -290,7 +292,7 @@ def test_blocks_that_were_searched_before_an_interruption_stay() -> None:
     rng, metric = np.random.default_rng(11), Flaky()
     X, y = rng.normal(size=(20, 2)), rng.choice(LABELS, 20)
     queries, targets = rng.normal(size=(6, 2)), rng.choice(LABELS, 6)
-    model = pivotal.KNNValuation(k=1, metric=metric, editable=True, block_size=2, n_jobs=1).fit(X, y)
+    model = flat.KNNValuation(k=1, metric=metric, editable=True, block_size=2, n_jobs=1).fit(X, y)
     metric.calls_left = 20 * 4 + 5
     with pytest.raises(KeyboardInterrupt):
         model.update(queries, targets)
@@ -305,14 +307,14 @@ def test_blocks_that_were_searched_before_an_interruption_stay() -> None:
 
 def test_one_label_serves_many_points() -> None:
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"]
-    model = pivotal.KNNValuation(k=1, editable=True).fit(X, y).update([[0.2]], ["a"]).relabel([0, 2], "b")
+    model = flat.KNNValuation(k=1, editable=True).fit(X, y).update([[0.2]], ["a"]).relabel([0, 2], "b")
     fresh = pivotal.value(X, ["b"] * 4, [[0.2]], ["a"], k=1)
     np.testing.assert_allclose(model.values_, fresh.values, rtol=0, atol=1e-15)
 
 
 def test_ids_stay_with_their_points() -> None:
     X, y = [[0.0], [1.0], [2.0]], ["a", "b", "a"]
-    model = pivotal.KNNValuation(k=1, editable=True).fit(X, y).update([[0.2]], ["a"])
+    model = flat.KNNValuation(k=1, editable=True).fit(X, y).update([[0.2]], ["a"])
     model.remove(0).add([[3.0], [4.0]], ["a", "b"])
     assert model.result_.ids.tolist() == [1, 2, 3, 4]
     model.remove([2]).add([[9.0]], ["a"])
@@ -323,16 +325,16 @@ def test_named_points_are_joined_by_named_points() -> None:
     import pandas as pd
 
     X = pd.DataFrame({"x": [0.0, 1.0]}, index=["p", "q"])
-    model = pivotal.KNNValuation(k=1, editable=True).fit(X, ["a", "b"]).update(X, ["a", "b"])
+    model = flat.KNNValuation(k=1, editable=True).fit(X, ["a", "b"]).update(X, ["a", "b"])
     model.add(pd.DataFrame({"x": [2.0]}, index=["r"]), ["b"])
     assert model.result_.ids.tolist() == ["p", "q", "r"]
-    model = pivotal.KNNValuation(k=1, editable=True).fit([[0.0], [1.0]], ["a", "b"], ids=["p", "q"])
+    model = flat.KNNValuation(k=1, editable=True).fit([[0.0], [1.0]], ["a", "b"], ids=["p", "q"])
     with pytest.raises(ValueError, match=r"new points need ids.*got none"):
         model.update([[0.0]], ["a"]).add([[2.0]], ["b"])
 
 
 def test_the_model_can_be_pickled() -> None:
-    model = pivotal.KNNValuation(k=1, editable=True).fit([[0.0], [1.0], [2.0]], [0, 1, 1]).update()
+    model = flat.KNNValuation(k=1, editable=True).fit([[0.0], [1.0], [2.0]], [0, 1, 1]).update()
     again = pickle.loads(pickle.dumps(model))
     again.relabel(2, 0)
     model.relabel(2, 0)
@@ -362,7 +364,7 @@ def test_the_model_can_be_pickled() -> None:
     ],
 )
 def test_edits_that_make_no_sense(edit: Any, message: str) -> None:
-    model = pivotal.KNNValuation(k=1, editable=True).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).update([[0.2]], ["a"])
+    model = flat.KNNValuation(k=1, editable=True).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).update([[0.2]], ["a"])
     before = model.values_
     with pytest.raises(ValueError, match=message):
         edit(model)
@@ -370,22 +372,19 @@ def test_edits_that_make_no_sense(edit: Any, message: str) -> None:
 
 
 def test_a_label_set_that_is_fixed_takes_no_new_label() -> None:
-    model = pivotal.KNNValuation(k=1, editable=True, classes=["a", "b"]).fit([[0.0], [1.0]], ["a", "b"])
+    model = flat.KNNValuation(k=1, editable=True, classes=["a", "b"]).fit([[0.0], [1.0]], ["a", "b"])
     model.update([[0.2]], ["a"])
     with pytest.raises(ValueError, match="labels known from training; got 'c'"):
         model.relabel(0, "c")
 
 
 def test_edits_must_be_asked_for_in_time() -> None:
-    plain = pivotal.KNNValuation(k=1).fit([[0.0], [1.0]], ["a", "b"]).update([[0.2]], ["a"])
-    with pytest.raises(ValueError, match=r"relabel needs .* editable=True; got editable=False"):
-        plain.relabel(0, "b")
     with pytest.raises(ValueError, match=r"add changes .* got no queries yet"):
-        pivotal.KNNValuation(k=1, editable=True).fit([[0.0], [1.0]], ["a", "b"]).add([[2.0]], ["a"])
+        flat.KNNValuation(k=1, editable=True).fit([[0.0], [1.0]], ["a", "b"]).add([[2.0]], ["a"])
 
 
 def test_points_that_query_each_other() -> None:
-    model = pivotal.KNNValuation(k=1, editable=True).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).update()
+    model = flat.KNNValuation(k=1, editable=True).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"]).update()
     with pytest.raises(ValueError, match="drop_queries is for queries of a test set"):
         model.drop_queries(0)
     with pytest.raises(ValueError, match="queries once"):
@@ -393,9 +392,9 @@ def test_points_that_query_each_other() -> None:
     with pytest.raises(ValueError, match="at least 2 training points must stay; got 2 of 3"):
         model.remove([0, 1])
     with pytest.raises(ValueError, match="count the same; got weights"):
-        pivotal.KNNValuation(k=1, editable=True).fit([[0.0], [1.0]], ["a", "b"]).update(query_weights=[1.0, 2.0])
-    with pytest.raises(ValueError, match="at least two; got 1"):
-        pivotal.KNNValuation(k=1, editable=True).fit([[0.0]], ["a"]).update()
+        flat.KNNValuation(k=1, editable=True).fit([[0.0], [1.0]], ["a", "b"]).update(query_weights=[1.0, 2.0])
+    with pytest.raises(ValueError, match="at least two points; got 1"):
+        flat.KNNValuation(k=1, editable=True).fit([[0.0]], ["a"]).update()
 
 
 @pytest.mark.parametrize(
@@ -408,8 +407,8 @@ def test_points_that_query_each_other() -> None:
     ],
 )
 def test_what_cannot_be_edited(how: dict[str, Any], received: str) -> None:
-    with pytest.raises(ValueError, match=f"editable=True needs .*{received}"):
-        pivotal.KNNValuation(k=1, editable=True, **how).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    with pytest.raises(ValueError, match=f"EditableKNNValuation needs .*{received}"):
+        flat.KNNValuation(k=1, editable=True, **how).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
 
 
 # ------------------------------------------------------------------------------------------------------- lists

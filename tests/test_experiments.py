@@ -19,6 +19,7 @@ from pivotal import value
 from pivotal.analysis import detection, removal_curve
 from pivotal.cli import main
 from pivotal.cli.reproduce_command import _NAMES
+from pivotal.core.methods import as_method
 from pivotal.core.semivalues import as_semivalue
 from pivotal.research.datasets import flip_labels, names
 from pivotal.research.experiments import EXPERIMENTS, published, reproduce
@@ -30,7 +31,6 @@ from pivotal.research.experiments._result_cells import Cell, Shelf, Source, meas
 from pivotal.research.experiments._scalability import make_step, soft_shapley
 from pivotal.research.experiments._setup import Setup, look_up
 from pivotal.research.experiments._tasks import draw_task
-from pivotal.valuation.methods import as_method
 
 QUICK = {"quick": True, "runs": 1, "n_jobs": 1, "download": False, "echo": lambda _: None}
 FEW = ("bv-fast", "bv-uw", "sv-uw", "sv-soft", "inf", "loo", "rand")

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from effort import examples
 from pivotal import KNNValuation
-from pivotal.core.games import Hard, Soft, as_game
+from pivotal.core.games import Hard, Soft
 from pivotal.core.semivalues import Shapley
+from pivotal.core.spec import Spec
 from pivotal.engine.exact import Engine
 from pivotal.engine.far_points import FarPoints, _TwoKinds
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.solvers import Block, make_solver
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.kernels.shell_counts import SHELLS, Points, count_tile, make_desk
@@ -69,12 +71,8 @@ def test_no_value_is_off_by_more_than_the_bound(game: Any, kind: str, itself: bo
     how: dict[str, Any] = {"k": 5, "utility": game, "semivalue": "shapley"}
     if itself:  # a few of the points by all others
         own = np.array([3, 77, n - 1])
-        engine = Engine(
-            y.astype(np.int32), as_game(game), Shapley(), k=5, n_classes=2, n_players=n - 1, most=n - 1, tol=TOL
-        )
-        exact = Engine(
-            y.astype(np.int32), as_game(game), Shapley(), k=5, n_classes=2, n_players=n - 1, most=n - 1, tol=1e-16
-        )
+        shape = GameShape(n - 1, 2, n - 1)
+        engine, exact = (Engine(Spec.of(tol=tol, **how), y.astype(np.int32), shape) for tol in (TOL, 1e-16))
         index = BruteIndex(X)
         for one in (engine, exact):
             counter = FarPoints.of(one, index, lambda one=one: WholeOrders.of(one, index, 1))
@@ -109,7 +107,7 @@ def test_the_bound_holds_for_every_order_within_shells(game: Any, k: int, order:
         counts[b] = np.bincount(here, minlength=2)
         labels.append(here)
     ranks, n = np.concatenate(labels), int(sizes.sum())
-    own_engine = Engine(ranks, game, Shapley(), k=k, n_classes=2, n_players=n, most=n, tol=1e-16)
+    own_engine = Engine(Spec.of(utility=game, semivalue="shapley", k=k), ranks, GameShape(n, 2, n))
     table, target = np.zeros((len(sizes), 2)), np.ones(1, np.int32)
     values, bound = _TwoKinds(own_engine, 64).solve(ranks[np.newaxis, :40], target, counts, table)
     solver, exact = make_solver(game, Shapley(), k, n, 2), np.empty((1, n))
@@ -175,8 +173,8 @@ def test_who_goes_by_shells() -> None:
     index = BruteIndex(X)
 
     def counter(game: Any, tol: float, n_classes: int = 2, **more: Any) -> Any:
-        sizes = {"k": 5, "n_classes": n_classes, "n_players": N, "most": N}
-        engine = Engine(labels % n_classes, game, more.pop("semivalue", Shapley()), tol=tol, **sizes, **more)
+        spec = Spec.of(utility=game, semivalue=more.pop("semivalue", Shapley()), tol=tol)
+        engine = Engine(spec, labels % n_classes, GameShape(N, n_classes, N, **more))
         return FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, 1))
 
     assert isinstance(counter(Hard(), TOL), FarPoints)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import flat
 import pivotal
 import reference
 from pivotal import RBF, Linear
@@ -59,11 +60,11 @@ def test_values_of_far_queries_are_those_of_the_exact_weights(far: Any, rule: st
         classes = None if utility == "regression" else range(3)
         expected = reference.semivalues(Y.tolist(), 1, K, utility, measure, votes=votes, classes=classes)
         how |= {"weights": RULES[rule][0], "bits": BITS, "classes": classes}
-        check(pivotal.value(X, Y, [[0.0]], [1], **how), expected)
-        check(pivotal.value(X, Y, [[0.0]], [1], method="bf", **how), expected)
-        editable = pivotal.KNNValuation(editable=True, **how).fit(X, Y).update([[0.0]], [1])
+        check(flat.value(X, Y, [[0.0]], [1], **how), expected)
+        check(flat.value(X, Y, [[0.0]], [1], method="bf", **how), expected)
+        editable = flat.KNNValuation(editable=True, **how).fit(X, Y).update([[0.0]], [1])
         check(editable.result_, expected)
-        owned = pivotal.value_owners(X, Y, [[0.0]], [1], np.arange(len(Y)), **how)
+        owned = flat.value_owners(X, Y, [[0.0]], [1], np.arange(len(Y)), **how)
         np.testing.assert_allclose(owned.values, [float(v) for v in expected], rtol=0, atol=1e-13)
 
 
@@ -75,12 +76,12 @@ def test_blocks_shards_and_neighbours_in_other_places_change_nothing(far: Any, r
     queries, targets = np.array([[0.0], [X[0, 0]], [0.0], [X[3, 0]]]), [1, 0, 2, 1]
     points, labels = np.concatenate([X, near]), np.concatenate([Y, Y[::-1]])
     how: dict[str, Any] = {"k": K, "weights": RULES[rule][0], "bits": BITS, "utility": "soft"}
-    whole = pivotal.value(points, labels, queries, targets, **how)
+    whole = flat.value(points, labels, queries, targets, **how)
     for block_size in (1, 3):
-        again = pivotal.value(points, labels, queries, targets, block_size=block_size, **how)
+        again = flat.value(points, labels, queries, targets, block_size=block_size, **how)
         np.testing.assert_array_equal(again.values, whole.values)
     shards = da.from_array(points, chunks=(5, 1))
-    spread = pivotal.value(shards, da.from_array(labels, chunks=5), queries, targets, **how).compute()
+    spread = flat.value(shards, da.from_array(labels, chunks=5), queries, targets, **how).compute()
     np.testing.assert_allclose(spread.values, whole.values, rtol=0, atol=1e-15)
 
 
@@ -112,12 +113,12 @@ def narrow(distances: Any) -> Any:
 
 CALLS: dict[str, Callable[..., Any]] = {
     "value": pivotal.value,
-    "small blocks": lambda *data, **how: pivotal.value(*data, block_size=2, **how),
-    "sampled": lambda *data, **how: pivotal.value(*data, method="coalitions", n_samples=9, random_state=0, **how),
-    "enumeration": lambda *data, **how: pivotal.value(*data, method="bf", **how),
-    "editable": lambda X, y, *queries, **how: pivotal.KNNValuation(editable=True, **how).fit(X, y).update(*queries),
-    "owners": lambda *data, **how: pivotal.value_owners(*data, np.arange(len(data[1])), **how),
-    "sweep": lambda *data, **how: pivotal.sweep(*data, **how),
+    "small blocks": lambda *data, **how: flat.value(*data, block_size=2, **how),
+    "sampled": lambda *data, **how: flat.value(*data, method="coalitions", n_samples=9, random_state=0, **how),
+    "enumeration": lambda *data, **how: flat.value(*data, method="bf", **how),
+    "editable": lambda X, y, *queries, **how: flat.KNNValuation(editable=True, **how).fit(X, y).update(*queries),
+    "owners": lambda *data, **how: flat.value_owners(*data, np.arange(len(data[1])), **how),
+    "sweep": lambda *data, **how: flat.sweep(*data, **how),
     "curve": lambda *data, **how: removal_curve(None, *data, order=[0], **how),
     "dask": lambda *data, **how: _in_chunks(*data, **how).compute(),
 }
@@ -125,7 +126,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 def _in_chunks(X: Any, y: Any, queries: Any, targets: Any, **how: Any) -> Any:
     da = pytest.importorskip("dask.array")
-    return pivotal.value(da.from_array(np.asarray(X), chunks=(3, 1)), y, da.from_array(queries, (2, 1)), targets, **how)
+    return flat.value(da.from_array(np.asarray(X), chunks=(3, 1)), y, da.from_array(queries, (2, 1)), targets, **how)
 
 
 @pytest.mark.parametrize("weights", [Linear(2.0), narrow], ids=["linear", "narrow"])
@@ -143,4 +144,4 @@ def test_a_query_without_votes_is_an_error_that_names_it(call: str, weights: Any
 def test_a_point_without_votes_from_the_others_is_named() -> None:
     X = np.append(STEPS, 50.0)[:, np.newaxis]
     with pytest.raises(ValueError, match=r"got 0.0 at distance 49.99.* for query 7"):
-        pivotal.value(X, np.append(Y, 1), weights="linear(1.0)", block_size=3)
+        flat.value(X, np.append(Y, 1), weights="linear(1.0)", block_size=3)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
+import flat
 import pivotal
 
 
@@ -36,7 +37,7 @@ def test_wrong_labels_are_removed_and_clean_ones_are_not(noisy):
 def test_values_and_their_errors_are_those_of_single_queries(noisy):
     X, given, _, _ = noisy
     found = pivotal.remove_harmful(X, given, 5)
-    values = pivotal.value(X, given, utility="soft", k=5, per_query=True)
+    values = flat.value(X, given, utility="soft", k=5, per_query=True)
     np.testing.assert_allclose(found.values, values.values, atol=1e-9)
     table = values.queries.matrix.toarray()
     for row in (0, 17, 150):

@@ -205,7 +205,7 @@ def test_the_result_says_what_it_is():
     assert values.ids.tolist() == list(range(100, 160))
     assert (values.full_utility, values.empty_utility, values.error_bound, values.standard_error) == (None,) * 4
     assert values.n_queries == 30
-    assert values.settings["method"] == "inf"
+    assert values.settings["method"] == "influence"
     assert (values.settings["C"], values.settings["scale"]) == (0.5, True)
 
 

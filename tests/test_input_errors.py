@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 
-from pivotal import KNNValuation, value, value_from_neighbors
+import flat
+from pivotal import KNNValuation, value
 
 X, Y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 1]
 QUERY, TARGET = [[0.5, 0.5]], [1]
@@ -90,7 +91,7 @@ LARGE = {"X_train": np.zeros((900, 2)), "y_train": np.arange(900) % 2}
 def test_value_explains_itself(change: dict[str, Any], message: str) -> None:
     given = {"X_train": X, "y_train": Y, "X_test": QUERY, "y_test": TARGET, **change}
     with pytest.raises(ValueError, match=message) as caught:
-        value(**given)
+        flat.value(**given)
     assert "\n" not in str(caught.value)
 
 
@@ -116,7 +117,7 @@ def test_value_explains_itself(change: dict[str, Any], message: str) -> None:
 def test_lists_of_neighbours_are_checked(change: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"indices": [[0, 1, 2]], "y_train": Y, "y_test": TARGET, **change}
     with pytest.raises(ValueError, match=message):
-        value_from_neighbors(**given)
+        flat.value_from_neighbors(**given)
 
 
 def test_models_are_checked() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+import flat
 import pivotal
 from effort import examples
 from pivotal.interop import from_knn_graph, value_knn_graph
@@ -41,13 +42,13 @@ def graph_of(X: np.ndarray, n_neighbors: int) -> Any:
 def test_a_whole_graph_gives_the_values_of_the_points(how: dict[str, Any]) -> None:
     X, y = points(20)
     got = value_knn_graph(graph_of(X, 19), y, tol=0, **how)
-    expected = pivotal.value(X, y, tol=0, **how)
+    expected = flat.value(X, y, tol=0, **how)
     np.testing.assert_allclose(got.values, expected.values, atol=1e-13)
-    assert got.settings["n_players"] == expected.settings["n_players"] == 19
-    assert got.settings["self_valuation"]
+    assert got.details["n_players"] == expected.details["n_players"] == 19
+    assert got.details["self_valuation"]
     assert (got.full_utility, got.empty_utility) == (expected.full_utility, expected.empty_utility)
     assert got.vote_resolution == expected.vote_resolution
-    assert got.settings["weights"] == expected.settings["weights"]
+    assert got.settings.get("weights", "uniform") == expected.settings["weights"]
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(3, 20), semivalue=st.sampled_from(["banzhaf", "shapley"]))
@@ -194,7 +195,7 @@ def test_lists_of_points_that_value_each_other_leave_them_out() -> None:
     lists = from_knn_graph(graph_of(X, 11))[0]
     assert pivotal.value_from_neighbors(lists, y, k=3).equals(value_knn_graph(graph_of(X, 11), y, k=3))
     how = {"k": 3, "semivalue": "shapley"}
-    sampled = pivotal.value_from_neighbors(lists, y, method="permutations", n_samples=200, random_state=0, **how)
+    sampled = flat.value_from_neighbors(lists, y, method="permutations", n_samples=200, random_state=0, **how)
     low, high = sampled.interval(0.9999)
-    exact = pivotal.value(X, y, **how).values
+    exact = flat.value(X, y, **how).values
     assert ((low <= exact) & (exact <= high)).all()

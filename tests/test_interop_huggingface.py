@@ -93,7 +93,7 @@ def test_ids_come_from_a_column_or_from_outside() -> None:
 
 def test_sampled_values_bring_their_standard_errors() -> None:
     X, y = arrays(8)
-    values = value_dataset(as_dataset(X, y), method="coalitions", n_samples=20, random_state=0)
+    values = value_dataset(as_dataset(X, y), method="coalitions(n_samples=20, random_state=0)")
     valued = with_values(as_dataset(X, y), values)
     assert valued["value_standard_error"][:] == values.standard_error.tolist()
 

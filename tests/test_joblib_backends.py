@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+import flat
 import pivotal
 from pivotal.core.threads import chosen_backend, count_threads, count_workers
 from pivotal.engine import joblib_backend as spread
@@ -67,17 +68,17 @@ GAMES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("game", GAMES)
 def test_games_have_the_same_values(backend: Backend, game: str) -> None:
-    plain = pivotal.value(*DATA, k=3, **GAMES[game])
+    plain = flat.value(*DATA, k=3, **GAMES[game])
     with backend():
-        assert pivotal.value(*DATA, k=3, **GAMES[game]).equals(plain)
+        assert flat.value(*DATA, k=3, **GAMES[game]).equals(plain)
 
 
 @pytest.mark.parametrize("block_size", [1, 7, None])
 def test_blocks_and_weights_make_no_difference(backend: Backend, block_size: int | None) -> None:
     how: dict[str, Any] = {"query_weights": np.arange(23.0), "k": 3}
-    plain = pivotal.value(*DATA, **how)
+    plain = flat.value(*DATA, **how)
     with backend():
-        assert pivotal.value(*DATA, block_size=block_size, **how).equals(plain)
+        assert flat.value(*DATA, block_size=block_size, **how).equals(plain)
 
 
 def test_points_that_value_each_other(backend: Backend) -> None:
@@ -87,8 +88,8 @@ def test_points_that_value_each_other(backend: Backend) -> None:
 
 
 def test_batches_with_and_without_a_backend_add_up(backend: Backend) -> None:
-    plain = pivotal.KNNValuation(k=3, per_query=True).fit(X, Y).update(QUERIES, TARGETS)
-    mixed = pivotal.KNNValuation(k=3, per_query=True).fit(X, Y).update(QUERIES[:5], TARGETS[:5])
+    plain = flat.KNNValuation(k=3, per_query=True).fit(X, Y).update(QUERIES, TARGETS)
+    mixed = flat.KNNValuation(k=3, per_query=True).fit(X, Y).update(QUERIES[:5], TARGETS[:5])
     with backend():
         mixed.update(QUERIES[5:20], TARGETS[5:20], np.ones(15))
     mixed.update(QUERIES[20:], TARGETS[20:])
@@ -100,12 +101,12 @@ def test_lists_that_turn_out_too_short_are_made_longer(backend: Backend) -> None
     points, labels = rng.normal(size=(2000, 2)), rng.choice(3, 2000, p=[0.9, 0.05, 0.05])
     queries, targets = rng.normal(size=(8, 2)), np.array([0, 0, 0, 0, 0, 0, 1, 2])
     how: dict[str, Any] = {"k": 3, "tol": 1e-6, "utility": pivotal.Hard(third_class="absent")}
-    model = pivotal.KNNValuation(**how).fit(points, labels)
+    model = flat.KNNValuation(**how).fit(points, labels)
     plain = model.update(queries, targets).result_
     with backend():
-        other = pivotal.value(points, labels, queries, targets, block_size=3, **how)
+        other = flat.value(points, labels, queries, targets, block_size=3, **how)
     assert other.equals(plain)
-    assert plain.settings["depth"] == other.settings["depth"] > model._engine.depth
+    assert plain.details["depth"] == other.details["depth"] > model._engine.depth
 
 
 @pytest.mark.parametrize("queries", [QUERIES, None], ids=["test set", "each other"])
@@ -189,16 +190,16 @@ def test_other_computations_stay_here_and_say_so(
         np.save(tmp_path / "points.npy", X)
         how = {"X_train": tmp_path / "points.npy"}
     call = {"X_train": X, "y_train": Y, "X_test": QUERIES, "y_test": TARGETS, **how}
-    plain = pivotal.value(**call)
+    plain = flat.value(**call)
     with processes_or_threads("loky"), unused(why), caplog.at_level("WARNING", logger="pivotal"):
-        assert pivotal.value(**call).equals(plain)
+        assert flat.value(**call).equals(plain)
     assert why in caplog.text
 
 
 def test_points_that_are_edited_stay_here() -> None:
-    plain = pivotal.KNNValuation(editable=True).fit(X, Y).update(QUERIES, TARGETS).relabel(0, 1)
+    plain = flat.KNNValuation(editable=True).fit(X, Y).update(QUERIES, TARGETS).relabel(0, 1)
     with processes_or_threads("loky"):
-        model = pivotal.KNNValuation(editable=True).fit(X, Y)
+        model = flat.KNNValuation(editable=True).fit(X, Y)
         with unused("points that may be edited are valued here"):
             model.update(QUERIES, TARGETS)
         other = model.relabel(0, 1)
@@ -211,7 +212,7 @@ def test_sweeps_and_owners_stay_here() -> None:
         with unused("a sweep shares one search"):
             pivotal.sweep(*DATA, k=[1, 2])
         with unused("owners are valued here"):
-            pivotal.value_owners(*DATA, owners, k=2)
+            flat.value_owners(*DATA, owners, k=2)
 
 
 @pytest.mark.parametrize("name", ["faiss", "hnswlib", "kd_tree", "fitted", "metric", "sparse", "planted"])
@@ -233,9 +234,9 @@ def test_every_kind_of_index_can_be_sent(name: str) -> None:
     else:  # a tree that pays, and is planted here and not by every worker
         points, how["metric"] = rng.normal(size=(21_000, 3)), "manhattan"
     labels = rng.integers(0, 3, points.shape[0])
-    model = pivotal.KNNValuation(**how).fit(points, labels)
+    model = flat.KNNValuation(**how).fit(points, labels)
     with processes_or_threads("loky"):
-        other = pivotal.KNNValuation(**how).fit(points, labels)
+        other = flat.KNNValuation(**how).fit(points, labels)
         small = other._engine_for(self_queries=False).for_worker()
         assert spread._pack(spread.Errand(small, other._index.for_worker(23, 50), other._voters(small))) is not None
         assert other.update(queries, TARGETS).result_.equals(model.update(queries, TARGETS).result_)
@@ -343,12 +344,12 @@ def test_the_number_of_workers_is_that_of_the_call_or_of_the_backend() -> None:
 def test_little_memory_means_small_blocks_and_many_rounds(backend: Backend) -> None:
     plain = pivotal.value(*DATA, semivalue="shapley")
     with backend():
-        assert pivotal.value(*DATA, semivalue="shapley", max_memory=5000).equals(plain)
+        assert flat.value(*DATA, semivalue="shapley", max_memory=5000).equals(plain)
 
 
 def test_block_sizes_are_checked() -> None:
     with processes_or_threads("loky"), pytest.raises(ValueError, match="block_size must be an integer"):
-        pivotal.value(*DATA, block_size=0)
+        flat.value(*DATA, block_size=0)
 
 
 def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

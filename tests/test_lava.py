@@ -108,7 +108,7 @@ def test_a_metric_of_ones_own_is_named_in_the_settings():
     X, y = load_iris(return_X_y=True)
     task = X[::15], y[::15], X[3::30], y[3::30]
     values = lava(*task, metric=apart)
-    assert values.settings["metric"] == "apart"
+    assert values.settings["metric"] == "<apart>"
     np.testing.assert_allclose(values.values, lava(*task, metric="chebyshev").values, atol=1e-9)
 
 

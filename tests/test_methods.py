@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import flat
 import pivotal
 from pivotal.baselines.enumeration import enumerate_coalitions
-from pivotal.valuation.methods import Method, MethodTable, as_method, methods
+from pivotal.core.methods import Method, MethodTable, as_method, methods
 
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "methods.md"
 OF_THE_PAPER = {"bf", "bv", "bv-fast", "bv-uw", "bv-mc", "sv", "sv-uw", "sv-soft", "sv-mc", "beta-mc", "loo"}
@@ -34,8 +35,10 @@ def small_data(n: int = 7, seed: int = 0) -> tuple[Any, Any, Any, Any]:
 def test_names() -> None:
     names = [method.name for method in methods()]
     assert len(set(names)) == len(names)
-    assert names[:3] == ["exact", "coalitions", "permutations"]
-    assert {method.paper for method in methods()} - {None} == OF_THE_PAPER
+    assert names[:4] == ["exact", "auto", "coalitions", "permutations"]
+    every = {*names, *(alias for method in methods() for alias in method.aliases)}
+    assert every >= OF_THE_PAPER
+    assert len(every) == len(names) + sum(len(method.aliases) for method in methods())
     assert all(as_method(name).name == name for name in names)
     assert isinstance(methods(), MethodTable)
 
@@ -46,7 +49,7 @@ def test_every_entry_is_complete(method: Method) -> None:
     assert method.title
     assert method.cost
     assert not method.title.endswith(".")
-    assert method.run in ("exact", "coalitions", "permutations") or method.is_function
+    assert method.run in ("exact", "auto", "coalitions", "permutations") or method.is_function
     assert not set(method.presets) & set(method.suggests)
     assert {*method.presets, *method.suggests, *method.takes} <= SETTINGS
     if method.run == "exact":
@@ -75,8 +78,8 @@ def test_a_name_stands_for_its_settings(method: Method) -> None:
     if method.is_function:
         by_hand = method.function()(*small_data(), **chosen)
     else:
-        by_hand = pivotal.value(*small_data(), method=method.run, **chosen)
-    named = pivotal.value(*small_data(), method=method.name, **more)
+        by_hand = flat.value(*small_data(), method=method.run, **chosen)
+    named = flat.value(*small_data(), method=method.name, **more)
     np.testing.assert_array_equal(named.values, by_hand.values)
 
 
@@ -85,9 +88,9 @@ def test_every_name_values(method: Method) -> None:
     if method.name == "lava":
         pytest.importorskip("ot", reason="needs POT")
     options: dict[str, Any] = {"n_samples": 60} if method.kind == "sampled" else {}
-    values = pivotal.value(*small_data(), method=method.name, random_state=0, n_jobs=1, **options)
+    values = flat.value(*small_data(), method=method.name, random_state=0, n_jobs=1, **options)
     assert len(values) == 7
-    assert values.settings["method"] == method.name
+    assert values.settings["method"].partition("(")[0] == method.name
     assert (values.standard_error is not None) == (method.kind == "sampled")
     for name, text in {**method.presets, **method.suggests}.items():
         assert values.settings[name] == text
@@ -100,7 +103,7 @@ def test_general_ways_fix_nothing() -> None:
 
 
 def test_engine_runs_have_no_function() -> None:
-    with pytest.raises(ValueError, match="'bv' is run by the engine, not by a function"):
+    with pytest.raises(ValueError, match="'weighted-knn-banzhaf' is run by the engine, not by a function"):
         as_method("bv").function()
 
 
@@ -111,15 +114,16 @@ def test_a_method_is_taken_as_it_is() -> None:
 
 
 def test_names_are_read_kindly() -> None:
-    assert as_method(" BV_fast ").name == "bv-fast"
+    assert as_method(" BV_fast ").name == "weighted-knn-banzhaf"
+    assert as_method("KNN_Shapley") is as_method("sv-soft")
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
         ("bv-fats", "Did you mean 'bv-fast'?"),
-        ("influence", "Did you mean 'inf'?"),
-        ("random", "Did you mean 'rand'"),
+        ("influenc", "Did you mean 'influence'?"),
+        ("randon", "Did you mean 'random'"),
         ("permutation", "Did you mean 'permutations'"),
     ],
 )
@@ -129,7 +133,7 @@ def test_near_misses_get_a_hint(name: str, hint: str) -> None:
 
 
 def test_far_misses_get_the_list() -> None:
-    with pytest.raises(ValueError, match=r"got 'zzz'\. Use one of exact, coalitions, .*, rand\."):
+    with pytest.raises(ValueError, match=r"got 'zzz'\. Use one of exact, auto, .*, random\."):
         as_method("zzz")
     with pytest.raises(TypeError, match=r"method must be a name or a Method; got 3\."):
         as_method(3)  # type: ignore[arg-type]
@@ -170,7 +174,7 @@ def test_the_guide_has_the_same_table() -> None:
 def test_enumeration_equals_the_engine(utility: str, semivalue: str) -> None:
     data = small_data()
     options: dict[str, Any] = {"k": 2, "utility": utility, "semivalue": semivalue, "n_jobs": 1}
-    listed, computed = enumerate_coalitions(*data, **options), pivotal.value(*data, **options)
+    listed, computed = enumerate_coalitions(*data, **options), flat.value(*data, **options)
     assert_allclose(listed.values, computed.values, atol=1e-13)
     assert listed.full_utility == pytest.approx(computed.full_utility)
     assert listed.empty_utility == pytest.approx(computed.empty_utility)
@@ -182,7 +186,7 @@ def test_enumeration_with_votes_classes_and_ids() -> None:
     data = small_data(n=5)
     options: dict[str, Any] = {"k": 3, "weights": "distance", "bits": 3, "classes": [0, 1, 2, 3], "metric": "cityblock"}
     listed = enumerate_coalitions(*data, **options, ids=list("abcde"), progress=True)
-    computed = pivotal.value(*data, **options)
+    computed = flat.value(*data, **options)
     assert_allclose(listed.values, computed.values, atol=1e-13)
     assert listed.vote_resolution == computed.vote_resolution
     assert listed.ids.tolist() == list("abcde")
@@ -194,9 +198,7 @@ def test_enumeration_of_regressions() -> None:
     data = (rng.normal(size=(6, 1)), rng.normal(size=6), rng.normal(size=(3, 1)), rng.normal(size=3))
     for weights in ("uniform", "rbf"):
         options: dict[str, Any] = {"k": 2, "utility": "regression", "weights": weights}
-        assert_allclose(
-            enumerate_coalitions(*data, **options).values, pivotal.value(*data, **options).values, atol=1e-13
-        )
+        assert_allclose(enumerate_coalitions(*data, **options).values, flat.value(*data, **options).values, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import flat
 import pivotal
-from pivotal.core.metric_settings import read_metric, record_metric
+from pivotal.core.metric_settings import read_metric
 from pivotal.neighbors import BruteIndex
 from pivotal.report import write_report
 from pivotal.results.values import Values
@@ -47,7 +48,7 @@ def neighbours(page: dict[str, Any]) -> np.ndarray:
     ],
 )
 def test_parameters_are_kept_and_used_in_the_report(metric: str, parameters: Any, tmp_path: Path) -> None:
-    values = pivotal.value(X, Y, Q, T, metric=metric, metric_params=parameters, k=3)
+    values = flat.value(X, Y, Q, T, metric=metric, metric_params=parameters, k=3)
     values.save(tmp_path / "v.parquet")
     loaded = Values.load(tmp_path / "v.parquet")
     name, again = read_metric(loaded.settings)
@@ -59,8 +60,8 @@ def test_parameters_are_kept_and_used_in_the_report(metric: str, parameters: Any
     true = BruteIndex(X, metric, metric_params=parameters).search_self(0, 40, 5)[0]
     np.testing.assert_array_equal(neighbours(page), true)
     assert page["curves"] is not None
-    owners = pivotal.value_owners(X, Y, Q, T, Y, metric=metric, metric_params=parameters, k=3)
-    assert owners.settings["metric_params"] == values.settings["metric_params"]
+    owners = flat.value_owners(X, Y, Q, T, Y, metric=metric, metric_params=parameters, k=3)
+    assert owners.settings["metric"] == values.settings["metric"]
 
 
 def test_a_function_is_not_replaced_by_the_euclidean_metric(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_a_function_is_not_replaced_by_the_euclidean_metric(tmp_path: Path) -> N
         return float(abs(a[0] - b[0]))
 
     values = pivotal.value(X, Y, Q, T, metric=manhattan, k=3)
-    with pytest.warns(UserWarning, match="the metric manhattan is a function, which a result does not keep"):
+    with pytest.warns(UserWarning, match="the metric manhattan is a function, or has large parameters"):
         path = write_report(values, tmp_path / "page.html", X=X, y=Y, X_test=Q, y_test=T)
     page = payload_of(path)
     assert "neighbours" not in page["points"]
@@ -87,14 +88,13 @@ def test_a_report_without_points_needs_no_metric(tmp_path: Path) -> None:
 
 
 def test_what_was_not_kept_is_said() -> None:
-    big = record_metric("mahalanobis", {"VI": np.eye(200)})
-    with pytest.raises(ValueError, match="the parameter VI of the metric mahalanobis was too large"):
-        read_metric(big)
-    with pytest.raises(ValueError, match="the parameters of the metric minkowski were not kept by the version"):
-        read_metric({"metric": "minkowski"})
+    big = str(pivotal.Metric("mahalanobis", VI=np.eye(200)))
+    with pytest.raises(ValueError, match="the metric mahalanobis is a function, or has large parameters"):
+        read_metric({"metric": big})
+    with pytest.raises(ValueError, match="metric was <mahalanobis>, which settings do not keep"):
+        pivotal.value(X, Y, Q, T, metric=big)
     assert read_metric({"metric": "cosine"}) == ("cosine", None)
     assert read_metric({}) == ("euclidean", None)
-    assert record_metric("cosine", {}) == {"metric": "cosine", "metric_params": None}
 
 
 def test_a_fitted_models_metric_is_recorded() -> None:
@@ -102,4 +102,4 @@ def test_a_fitted_models_metric_is_recorded() -> None:
 
     model = KNeighborsClassifier(n_neighbors=3, metric="minkowski", p=4).fit(X, Y)
     values = pivotal.value(X_test=Q, y_test=T, model=model)
-    assert values.settings["metric_params"]["p"] == 4
+    assert values.settings["metric"] == "minkowski(p=4)"

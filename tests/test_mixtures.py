@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import flat
 import pivotal
 from pivotal import Game, Hard, Plurality, Regression, Soft, Threshold
 
@@ -95,16 +96,16 @@ def test_mixtures_are_sampled(method: str) -> None:
     data = task(5, n=15)
     game = 0.5 * Hard() + 0.5 * Soft()
     exact = pivotal.value(*data, utility=game, k=3)
-    found = pivotal.value(*data, utility=game, k=3, method=method, n_samples=3000, random_state=0)
+    found = flat.value(*data, utility=game, k=3, method=method, n_samples=3000, random_state=0)
     assert found.standard_error is not None
     assert np.abs((found.values - exact.values) / found.standard_error).max() < 4.5
 
 
 def test_parts_are_sampled_apart_and_a_mixture_of_one_draws_what_the_game_draws() -> None:
     data = task(6, n=15)
-    alone = pivotal.value(*data, utility="soft", method="coalitions", n_samples=50, random_state=0)
-    once = pivotal.value(*data, utility=1.0 * Soft(), method="coalitions", n_samples=50, random_state=0)
-    twice = pivotal.value(*data, utility=0.5 * Soft() + 0.5 * Soft(), method="coalitions", n_samples=50, random_state=0)
+    alone = flat.value(*data, utility="soft", method="coalitions", n_samples=50, random_state=0)
+    once = flat.value(*data, utility=1.0 * Soft(), method="coalitions", n_samples=50, random_state=0)
+    twice = flat.value(*data, utility=0.5 * Soft() + 0.5 * Soft(), method="coalitions", n_samples=50, random_state=0)
     assert_array_equal(once.values, alone.values)
     assert not np.array_equal(twice.values, alone.values)
 
@@ -114,12 +115,12 @@ def test_parts_are_sampled_apart_and_a_mixture_of_one_draws_what_the_game_draws(
 def test_owners_play_mixtures(terms: list[tuple[float, Game]], semivalue: str) -> None:
     data, owners = task(7), np.arange(60) % 5
     how: dict[str, Any] = {"k": 3, "semivalue": semivalue}
-    mixed = pivotal.value_owners(*data, owners, utility=mix(terms), **how)
-    parts = [(w, pivotal.value_owners(*data, owners, utility=game, **how)) for w, game in terms]
+    mixed = flat.value_owners(*data, owners, utility=mix(terms), **how)
+    parts = [(w, flat.value_owners(*data, owners, utility=game, **how)) for w, game in terms]
     assert_allclose(mixed.values, sum(w * part.values for w, part in parts), atol=1e-13)
     assert_allclose(mixed.full_utility, sum(w * part.full_utility for w, part in parts), atol=1e-13)
-    alone = pivotal.value_owners(*data, np.arange(60), utility=mix(terms), **{**how, "k": 2})
-    assert_allclose(alone.values, pivotal.value(*data, utility=mix(terms), **{**how, "k": 2}).values, atol=1e-12)
+    alone = flat.value_owners(*data, np.arange(60), utility=mix(terms), **{**how, "k": 2})
+    assert_allclose(alone.values, flat.value(*data, utility=mix(terms), **{**how, "k": 2}).values, atol=1e-12)
 
 
 def test_short_lists_of_owners_keep_the_bound_of_a_mixture() -> None:
@@ -127,8 +128,8 @@ def test_short_lists_of_owners_keep_the_bound_of_a_mixture() -> None:
     game, worst = Hard() - 2 * Soft(), 0.0
     for _ in range(10):
         y, owners, order = rng.integers(0, 2, 24), np.arange(24) % 6, rng.permutation(24)[np.newaxis]
-        whole = pivotal.value_owners_from_neighbors(order, owners, y, [0], k=3, utility=game)
-        short = pivotal.value_owners_from_neighbors(order[:, :7], owners, y, [0], k=3, utility=game)
+        whole = flat.value_owners_from_neighbors(order, owners, y, [0], k=3, utility=game)
+        short = flat.value_owners_from_neighbors(order[:, :7], owners, y, [0], k=3, utility=game)
         assert short.error_bound is not None
         worst = max(worst, float(np.abs(short.values - whole.values).max()))
         assert np.abs(short.values - whole.values).max() <= short.error_bound
@@ -139,8 +140,8 @@ def test_short_lists_of_owners_keep_the_bound_of_a_mixture() -> None:
 def test_mixtures_of_owners_are_sampled(method: str) -> None:
     data, owners = task(9, n_queries=3), np.arange(60) % 5
     game = 0.5 * Hard() - 2 * Soft()
-    exact = pivotal.value_owners(*data, owners, utility=game, k=3)
-    found = pivotal.value_owners(*data, owners, utility=game, k=3, method=method, n_samples=3000, random_state=0)
+    exact = flat.value_owners(*data, owners, utility=game, k=3)
+    found = flat.value_owners(*data, owners, utility=game, k=3, method=method, n_samples=3000, random_state=0)
     assert found.standard_error is not None
     assert np.abs((found.values - exact.values) / found.standard_error).max() < 4.5
 
@@ -181,7 +182,7 @@ def test_what_cannot_be_mixed_says_so() -> None:
     with pytest.raises(ValueError, match="labels do not say who is within which"):
         several.earns([0], None, 0, [0, 1], 1)
     with pytest.raises(ValueError, match="owners play mixtures of games of the k nearest"):
-        pivotal.value_owners(*task(0), np.arange(60) % 3, utility=several)
+        flat.value_owners(*task(0), np.arange(60) % 3, utility=several)
     with pytest.raises(TypeError, match="finite number; got 'two'"):
         Hard() * "two"  # type: ignore[operator]
     with pytest.raises(TypeError, match="finite number; got nan"):

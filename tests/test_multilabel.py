@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
+import flat
 import reference
 from effort import examples
-from pivotal import Hard, KNNValuation, value, value_from_neighbors
+from pivotal import Hard, value, value_from_neighbors
 from pivotal.neighbors import BruteIndex
 from strategies import semivalues
 
@@ -58,13 +59,13 @@ def test_values_are_means_of_enumerated_games(seed: int, semivalue: tuple, utili
 @pytest.mark.parametrize("weighted", [False, True])
 def test_everything_is_the_mean_over_labels(how: dict[str, Any], weighted: bool) -> None:
     how = {**how, "query_weights": [1, 0, 2, 3, 1, 1, 0.5] if weighted else None}
-    single = [value(X, Y[:, i], QUERIES, TARGETS[:, i], k=3, classes=[0, 1], **how) for i in range(3)]
-    together = value(*DATA, k=3, **how)
+    single = [flat.value(X, Y[:, i], QUERIES, TARGETS[:, i], k=3, classes=[0, 1], **how) for i in range(3)]
+    together = flat.value(*DATA, k=3, **how)
     for name in ("values", "full_utility", "empty_utility", "error_bound"):
         mean = np.mean([getattr(one, name) for one in single], axis=0)
         np.testing.assert_allclose(getattr(together, name), mean, rtol=1e-12, atol=1e-16)
-    assert together.settings["n_labels"] == 3
-    assert together.settings["n_classes"] == 2
+    assert together.details["n_labels"] == 3
+    assert together.details["n_classes"] == 2
     assert together.n_queries == 7
 
 
@@ -88,9 +89,9 @@ def test_one_sparse_column_is_one_label() -> None:
 
 @pytest.mark.parametrize("how", [{}, {"utility": "threshold(0.8)"}], ids=str)
 def test_blocks_batches_and_threads_make_no_difference(how: dict[str, Any]) -> None:
-    whole = value(*DATA, n_jobs=1, **how)
-    assert value(*DATA, n_jobs=2, block_size=2, **how).equals(whole)
-    model = KNNValuation(**how).fit(X, Y).update(QUERIES[:3], TARGETS[:3]).update(QUERIES[3:], TARGETS[3:])
+    whole = flat.value(*DATA, n_jobs=1, **how)
+    assert flat.value(*DATA, n_jobs=2, block_size=2, **how).equals(whole)
+    model = flat.KNNValuation(**how).fit(X, Y).update(QUERIES[:3], TARGETS[:3]).update(QUERIES[3:], TARGETS[3:])
     assert np.array_equal(model.values_, whole.values)
     assert model.result_.full_utility == whole.full_utility
 
@@ -133,7 +134,7 @@ def test_one_search_serves_all_labels() -> None:
         ({"y_test": TARGETS - 1}, "y_test with several columns must hold 0 and 1"),
         ({"y_train": Y[:, 0]}, r"y_test must be one-dimensional, a label per point; got shape \(7, 3\)"),
         ({"classes": [0, 1]}, "classes are for one label per point; got them with a table of labels"),
-        ({"class_weight": "balanced"}, "class_weight needs one class per query; got many labels per point"),
+        ({"class_weight": "balanced"}, "weights of classes need one class per query; got many labels per point"),
         ({"method": "coalitions"}, "many labels per point are valued exactly .* got method='coalitions'"),
         ({"per_query": True}, "many labels per point are valued exactly .* got method='exact' and per_query=True"),
         ({"utility": "regression"}, r"y_train must be one-dimensional, a label per point; got shape \(40, 3\)"),
@@ -143,4 +144,4 @@ def test_one_search_serves_all_labels() -> None:
 def test_bad_input(change: dict[str, Any], message: str) -> None:
     call = {"X_train": X, "y_train": Y, "X_test": QUERIES, "y_test": TARGETS, **change}
     with pytest.raises(ValueError, match=message):
-        value(**call)
+        flat.value(**call)

@@ -18,12 +18,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+import flat
 import pivotal
 from effort import examples
 from nearness import HARD_CASES, all_distances, all_equal, assert_same, grid, nearest, plain
+from pivotal.core.sizes import DEFAULT_MEMORY, as_bytes
 from pivotal.neighbors import BruteIndex
 from pivotal.neighbors._sources import ArraySource
-from pivotal.neighbors.chunks import DEFAULT_MEMORY, ChunkedIndex, as_bytes, merge
+from pivotal.neighbors.chunks import ChunkedIndex, merge
 
 FLOATS = [np.float32, np.float64]
 
@@ -410,16 +412,16 @@ def test_values_of_points_in_a_file(tmp_path, kind, weights):
     mapped = np.load(tmp_path / "train.npy", mmap_mode="r")
     points = {"npy": str(tmp_path / "train.npy"), "parquet": tmp_path / "train.parquet", "memmap": mapped}[kind]
     options = {"k": 3, "weights": weights}
-    expected = pivotal.value(X, y, X_test, y_test, **options)
-    values = pivotal.value(points, y, X_test, y_test, max_memory=20_000, **options)
+    expected = flat.value(X, y, X_test, y_test, **options)
+    values = flat.value(points, y, X_test, y_test, max_memory=20_000, **options)
     assert_array_equal(values.values, expected.values)
     assert values.error_bound == expected.error_bound
-    by_each_other = pivotal.value(points, y, max_memory=20_000, **options)
-    assert_array_equal(by_each_other.values, pivotal.value(X, y, **options).values)
-    model = pivotal.KNNValuation(max_memory=20_000, **options).fit(points, y)
+    by_each_other = flat.value(points, y, max_memory=20_000, **options)
+    assert_array_equal(by_each_other.values, flat.value(X, y, **options).values)
+    model = flat.KNNValuation(max_memory=20_000, **options).fit(points, y)
     assert_array_equal(model.update(X_test, y_test).values_, expected.values)
     with pytest.raises(ValueError, match="X_train and y_train must have the same length; got 200 rows and 199 labels"):
-        pivotal.value(points, y[1:], X_test, y_test, max_memory=20_000)
+        flat.value(points, y[1:], X_test, y_test, max_memory=20_000)
 
 
 @pytest.mark.parametrize("neighbors", ["kd_tree", "faiss-flat"])

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+import flat
 import reference
 from effort import examples
 from pivotal import Values, value
@@ -20,7 +21,6 @@ from pivotal.analysis import owner_table
 from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
 from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
 from pivotal.engine.owners.owner_game import chance_table
-from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 both = pytest.mark.parametrize("method", ["coalitions", "permutations"])
@@ -35,7 +35,7 @@ def play(
     game: SmallGame, owners: list[int], utility: Game, semivalue: str | Semivalue, depth: int | None = None, **more: Any
 ) -> Values:
     depth = game.n if depth is None else depth
-    return value_owners_from_neighbors(
+    return flat.value_owners_from_neighbors(
         [range(depth)],
         owners,
         game.labels,
@@ -176,7 +176,7 @@ def test_one_point_each_is_the_game_of_points(game: Game) -> None:
     data = make_data(0, n=12)
     for semivalue in SEMIVALUES:
         points = value(*data, k=3, utility=game, semivalue=semivalue, n_jobs=1)
-        owners = value_owners(*data, np.arange(12), k=3, utility=game, semivalue=semivalue, n_jobs=1)
+        owners = flat.value_owners(*data, np.arange(12), k=3, utility=game, semivalue=semivalue, n_jobs=1)
         assert np.abs(points.values - owners.values).max() <= points.error_bound + owners.error_bound
         assert owners.full_utility == pytest.approx(points.full_utility, abs=1e-14)
         assert owners.empty_utility == pytest.approx(points.empty_utility, abs=1e-14)
@@ -202,8 +202,8 @@ def test_owner_by_owner_is_searched_as_all_at_once(game: Game, weights: Any) -> 
     X, y, queries, targets = make_data(1)
     owners = np.random.default_rng(1).integers(0, 4, 30)
     how: dict[str, Any] = {"k": 3, "utility": game, "weights": weights, "n_jobs": 1}
-    apart = value_owners(X, y, queries, targets, owners, **how)
-    together = value_owners(X, y, queries, targets, owners, neighbors=_Sorted(X), **how)
+    apart = flat.value_owners(X, y, queries, targets, owners, **how)
+    together = flat.value_owners(X, y, queries, targets, owners, neighbors=_Sorted(X), **how)
     assert together.values.tolist() == apart.values.tolist()
     assert together.error_bound == apart.error_bound < 1e-12
 
@@ -211,15 +211,15 @@ def test_owner_by_owner_is_searched_as_all_at_once(game: Game, weights: Any) -> 
 def test_points_come_from_anywhere(tmp_path: Path) -> None:
     X, y, queries, targets = make_data(2)
     owners = np.arange(30) % 3
-    expected = value_owners(X, y, queries, targets, owners, k=3).values.tolist()
+    expected = flat.value_owners(X, y, queries, targets, owners, k=3).values.tolist()
     np.save(tmp_path / "points.npy", X)
     distances = [np.sqrt(((a[:, np.newaxis] - X) ** 2).sum(axis=2)) for a in (X, queries)]
     for found in (
-        value_owners(tmp_path / "points.npy", y, queries, targets, owners, k=3),
-        value_owners(X, y, queries, targets, owners, k=3, neighbors="kd_tree"),
-        value_owners(csr_matrix(X), y, csr_matrix(queries), targets, owners, k=3),
-        value_owners(pd.DataFrame(X), pd.Series(y), queries, targets, pd.Series(owners), k=3),
-        value_owners(distances[0], y, distances[1], targets, owners, k=3, metric="precomputed"),
+        flat.value_owners(tmp_path / "points.npy", y, queries, targets, owners, k=3),
+        flat.value_owners(X, y, queries, targets, owners, k=3, neighbors="kd_tree"),
+        flat.value_owners(csr_matrix(X), y, csr_matrix(queries), targets, owners, k=3),
+        flat.value_owners(pd.DataFrame(X), pd.Series(y), queries, targets, pd.Series(owners), k=3),
+        flat.value_owners(distances[0], y, distances[1], targets, owners, k=3, metric="precomputed"),
     ):
         assert found.values.tolist() == expected
 
@@ -227,21 +227,21 @@ def test_points_come_from_anywhere(tmp_path: Path) -> None:
 def test_an_approximate_search_measures_its_recall() -> None:
     pytest.importorskip("faiss")
     data = make_data(2)
-    values = value_owners(*data, np.arange(30) % 3, k=3, neighbors="faiss-hnsw")
+    values = flat.value_owners(*data, np.arange(30) % 3, k=3, neighbors="faiss-hnsw")
     assert values.recall is not None
-    assert value_owners(*data, np.arange(30) % 3, k=3, neighbors="faiss-flat").recall is None
+    assert flat.value_owners(*data, np.arange(30) % 3, k=3, neighbors="faiss-flat").recall is None
 
 
 def test_many_owners_are_looked_at_only_as_far_as_they_matter() -> None:
     data = make_data(3, n=120, n_queries=3)
     points = value(*data, k=1, n_jobs=1)
-    owners = value_owners(*data, np.arange(120), k=1, n_jobs=1)
-    assert owners.settings["method"] == "exact"
-    assert owners.settings["depth"] < 60
+    owners = flat.value_owners(*data, np.arange(120), k=1, n_jobs=1)
+    assert owners.details["method"] == "exact"
+    assert owners.details["depth"] < 60
     assert np.abs(points.values - owners.values).max() <= points.error_bound + owners.error_bound
-    rough = value_owners(*data, np.arange(120), k=3, tol=1e-3, n_jobs=1)
+    rough = flat.value_owners(*data, np.arange(120), k=3, tol=1e-3, n_jobs=1)
     points = value(*data, k=3, n_jobs=1)
-    assert rough.settings["depth"] < 25
+    assert rough.details["depth"] < 25
     assert 1e-6 < rough.error_bound < 2.1e-3
     assert 0.0 < np.abs(points.values - rough.values).max() <= rough.error_bound
 
@@ -249,8 +249,8 @@ def test_many_owners_are_looked_at_only_as_far_as_they_matter() -> None:
 def test_shapley_values_of_many_owners_are_exact_when_k_is_small() -> None:
     data = make_data(4, n=60, n_queries=2)
     points = value(*data, k=2, semivalue="shapley", n_jobs=1)
-    owners = value_owners(*data, np.arange(60), k=2, semivalue="shapley", n_jobs=1)
-    assert owners.settings["method"] == "exact"
+    owners = flat.value_owners(*data, np.arange(60), k=2, semivalue="shapley", n_jobs=1)
+    assert owners.details["method"] == "exact"
     assert np.abs(points.values - owners.values).max() <= points.error_bound + owners.error_bound
 
 
@@ -259,49 +259,49 @@ def test_many_owners_are_sampled(method: str) -> None:
     data = make_data(5, n=60)
     exact = value(*data, k=3, semivalue="shapley", n_jobs=1).values
     how: dict[str, Any] = {"k": 3, "semivalue": "shapley", "n_samples": 400, "random_state": 1}
-    values = value_owners(*data, np.arange(60), method=method, n_jobs=1, **how)
-    assert values.settings["method"] == method
-    assert values.settings["random_state"] == 1
+    values = flat.value_owners(*data, np.arange(60), method=method, n_jobs=1, **how)
+    assert values.details["method"] == method
+    assert values.details["random_state"] == 1
     z = (values.values - exact) / values.standard_error
     assert np.abs(z).max() < 5.0
     assert 0.3 < z.std() < 1.5
-    again = value_owners(*data, np.arange(60), method=method, n_jobs=2, block_size=2, **how)
+    again = flat.value_owners(*data, np.arange(60), method=method, n_jobs=2, block_size=2, **how)
     assert again.values.tolist() == values.values.tolist()
     assert again.standard_error.tolist() == values.standard_error.tolist()
-    other = value_owners(*data, np.arange(60), method=method, n_jobs=1, **{**how, "random_state": 2})
+    other = flat.value_owners(*data, np.arange(60), method=method, n_jobs=1, **{**how, "random_state": 2})
     assert other.values.tolist() != values.values.tolist()
 
 
 def test_sampling_ends_when_it_is_good_enough() -> None:
     data = make_data(6)
     owners = np.arange(30) % 6
-    rough = value_owners(*data, owners, k=3, target_se=0.01, random_state=0)
-    assert rough.settings["method"] == "coalitions"
+    rough = flat.value_owners(*data, owners, k=3, target_se=0.01, random_state=0)
+    assert rough.details["method"] == "coalitions"
     assert rough.standard_error.max() <= 0.01
-    quick = value_owners(*data, owners, k=3, max_time=0.001, random_state=0)
-    assert quick.settings["n_samples"][0] >= 256
+    quick = flat.value_owners(*data, owners, k=3, max_time=0.001, random_state=0)
+    assert quick.details["n_samples"][0] >= 256
 
 
 def test_auto_samples_what_cannot_be_enumerated() -> None:
     data = make_data(7, n=40)
-    few, many = (value_owners(*data, np.arange(40) % n, k=9, random_state=0, n_jobs=1) for n in (8, 40))
-    assert few.settings["method"] == "exact"
+    few, many = (flat.value_owners(*data, np.arange(40) % n, k=9, random_state=0, n_jobs=1) for n in (8, 40))
+    assert few.details["method"] == "exact"
     assert few.standard_error is None
-    assert many.settings["method"] == "coalitions"
-    assert many.settings["n_samples"] == (1000, 1000)
+    assert many.details["method"] == "coalitions"
+    assert many.details["n_samples"] == (1000, 1000)
 
     class Mine(Semivalue):
         name = "mine"
         joined, mass = Shapley().joined, Shapley().mass
 
-    mine = value_owners(*data, np.arange(40), k=9, semivalue=Mine(), random_state=0, n_samples=50, n_jobs=1)
-    assert mine.settings["method"] == "permutations"
+    mine = flat.value_owners(*data, np.arange(40), k=9, semivalue=Mine(), random_state=0, n_samples=50, n_jobs=1)
+    assert mine.details["method"] == "permutations"
 
 
 def test_threads_and_blocks_make_no_difference() -> None:
     data = make_data(8, n_queries=9)
     owners = np.arange(30) % 7
-    one, two = (value_owners(*data, owners, k=4, n_jobs=jobs, block_size=size) for jobs, size in ((1, 9), (2, 2)))
+    one, two = (flat.value_owners(*data, owners, k=4, n_jobs=jobs, block_size=size) for jobs, size in ((1, 9), (2, 2)))
     assert one.equals(two)
 
 
@@ -309,36 +309,36 @@ def test_threads_and_blocks_make_no_difference() -> None:
 def test_a_query_that_weighs_twice_counts_twice(method: str) -> None:
     X, y, queries, targets = make_data(15, n_queries=3)
     owners, how = np.arange(30) % 4, {"k": 3, "method": method, "random_state": 0, "n_jobs": 1}
-    weighted = value_owners(X, y, queries, targets, owners, query_weights=[0.0, 2.0, 1.0], **how)
-    twice = value_owners(X, y, queries[[1, 1, 2]], targets[[1, 1, 2]], owners, **how)
+    weighted = flat.value_owners(X, y, queries, targets, owners, query_weights=[0.0, 2.0, 1.0], **how)
+    twice = flat.value_owners(X, y, queries[[1, 1, 2]], targets[[1, 1, 2]], owners, **how)
     errors = 0.0 if method == "exact" else 5.0 * (weighted.standard_error + twice.standard_error)
     assert (np.abs(weighted.values - twice.values) <= errors + 1e-14).all()
     with pytest.raises(ValueError, match="query_weights"):
-        value_owners(X, y, queries, targets, owners, query_weights=[1.0], **how)
+        flat.value_owners(X, y, queries, targets, owners, query_weights=[1.0], **how)
 
 
 def test_shapley_values_share_out_everything() -> None:
     data = make_data(9)
     for game in GAMES:
-        values = value_owners(*data, np.arange(30) % 5, k=4, utility=game, semivalue="shapley", n_jobs=1)
+        values = flat.value_owners(*data, np.arange(30) % 5, k=4, utility=game, semivalue="shapley", n_jobs=1)
         assert values.values.sum() == pytest.approx(values.full_utility - values.empty_utility, abs=1e-12)
 
 
 def test_a_single_owner_is_worth_everything() -> None:
     data = make_data(10)
     for semivalue in ["banzhaf", "shapley", "loo"]:
-        values = value_owners(*data, ["ann"] * 30, semivalue=semivalue, utility="soft", n_jobs=1)
+        values = flat.value_owners(*data, ["ann"] * 30, semivalue=semivalue, utility="soft", n_jobs=1)
         assert values.values == pytest.approx([values.full_utility - values.empty_utility])
         assert values.ids.tolist() == ["ann"]
 
 
 def test_an_owner_who_is_never_near_is_worth_little_under_leave_one_out() -> None:
     X = [[0.0], [0.1], [0.2], [0.3], [9.0], [9.1]]
-    values = value_owners(X, [1, 1, 1, 0, 0, 1], [[0.0]], [1], list("aabbcc"), k=2, semivalue="loo")
+    values = flat.value_owners(X, [1, 1, 1, 0, 0, 1], [[0.0]], [1], list("aabbcc"), k=2, semivalue="loo")
     assert values.values[2] == 0.0
     # But where both others stay away, the far points decide.
-    assert value_owners(X, [1, 1, 1, 0, 0, 1], [[0.0]], [1], list("aabbcc"), k=1).values[2] == 0.0
-    assert value_owners(X, [1, 1, 1, 0, 1, 1], [[0.0]], [1], list("aabbcc"), k=1).values[2] == 0.25
+    assert flat.value_owners(X, [1, 1, 1, 0, 0, 1], [[0.0]], [1], list("aabbcc"), k=1).values[2] == 0.0
+    assert flat.value_owners(X, [1, 1, 1, 0, 1, 1], [[0.0]], [1], list("aabbcc"), k=1).values[2] == 0.25
 
 
 def test_owners_with_the_same_points_are_worth_the_same() -> None:
@@ -347,7 +347,7 @@ def test_owners_with_the_same_points_are_worth_the_same() -> None:
     labels = np.concatenate([y, y, y[:4]])
     owners = ["ann"] * 10 + ["bob"] * 10 + ["cat"] * 4
     for game in [Soft(), Hard()]:
-        ann, bob, _ = value_owners(twice, labels, queries, targets, owners, k=3, utility=game, n_jobs=1).values
+        ann, bob, _ = flat.value_owners(twice, labels, queries, targets, owners, k=3, utility=game, n_jobs=1).values
         # With fewer than k copies in sight the two differ by who is asked first, and no prediction does.
         assert ann == pytest.approx(bob, abs=1e-14)
 
@@ -357,12 +357,12 @@ def test_a_game_is_not_a_sum() -> None:
     X, y = [[0.0], [0.0], [5.0], [5.0]], [1, 1, 0, 0]
     data = (X, y, [[0.0]], [1])
     owners = ["ann", "ann", "bob", "bob"]
-    players = value_owners(*data, owners, k=1)
+    players = flat.value_owners(*data, owners, k=1)
     sums = value(*data, k=1).by_owner(owners)
     assert players.values.tolist() == [1.0, 0.0]
     assert sums["ann"] == 1.0
     data = (X, y, [[0.0]], [1])
-    assert value_owners(*data, ["ann", "bob", "cat", "cat"], k=1).values.tolist() == [0.5, 0.5, 0.0]
+    assert flat.value_owners(*data, ["ann", "bob", "cat", "cat"], k=1).values.tolist() == [0.5, 0.5, 0.0]
 
 
 def test_the_chances_are_those_of_the_semivalue() -> None:
@@ -375,21 +375,21 @@ def test_the_chances_are_those_of_the_semivalue() -> None:
 
 def test_the_result_says_who_plays(tmp_path: Path) -> None:
     data = make_data(12)
-    values = value_owners(*data, np.repeat(["ann", "bob"], [20, 10]), k=3)
+    values = flat.value_owners(*data, np.repeat(["ann", "bob"], [20, 10]), k=3)
     assert values.ids.tolist() == ["ann", "bob"]
-    assert values.settings["points"] == (20, 10)
-    assert values.settings["players"] == "owners"
-    assert values.settings["n_players"] == 2
+    assert values.details["points"] == (20, 10)
+    assert values.details["players"] == "groups"
+    assert values.details["n_players"] == 2
     values.save(tmp_path / "owners.parquet")
     assert Values.load(tmp_path / "owners.parquet").equals(values)
-    assert value_owners(*data, [1, "a", *[2] * 28], k=3).ids.tolist() == [1, "a", 2]
+    assert flat.value_owners(*data, [1, "a", *[2] * 28], k=3).ids.tolist() == [1, "a", 2]
 
 
 def test_both_accounts_stand_side_by_side() -> None:
     data = make_data(13, n_classes=2)
     owners = np.array(["ann", "bob", "cat"])[np.arange(30) % 3]
     points = value(*data, k=3, semivalue="shapley", utility="soft", n_jobs=1)
-    players = value_owners(*data, owners, k=3, semivalue="shapley", utility="soft", n_jobs=1)
+    players = flat.value_owners(*data, owners, k=3, semivalue="shapley", utility="soft", n_jobs=1)
     table = owner_table(points, players, owners, budget=90, non_negative=True, decimals=2)
     assert table.columns.tolist() == ["points", "sum", "player", "payout_by_sum", "payout_by_player"]
     assert table["points"].tolist() == [10, 10, 10]
@@ -407,6 +407,6 @@ def test_both_accounts_stand_side_by_side() -> None:
 
 def test_unit_votes_in_other_words() -> None:
     lists = {"indices": [[0, 1]], "owners": ["a", "b"], "y_train": [0, 1], "y_test": [1], "k": 1}
-    plain = value_owners_from_neighbors(**lists)
-    assert value_owners_from_neighbors(**lists, votes=[[1, 1]]).equals(plain)
+    plain = flat.value_owners_from_neighbors(**lists)
+    assert flat.value_owners_from_neighbors(**lists, votes=[[1, 1]]).equals(plain)
     assert as_semivalue(plain.settings["semivalue"]) == Banzhaf()

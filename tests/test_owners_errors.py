@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import flat
 from pivotal.core.games import Game, Hard
-from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
 
 GOOD: dict[str, Any] = {
     "X_train": [[0.0], [1.0]], "y_train": [0, 1], "X_test": [[0.5]], "y_test": [1], "owners": ["a", "b"],
@@ -37,8 +37,11 @@ GOOD: dict[str, Any] = {
         ({"weights": "nonsense"}, "weights must be one of"),
         ({"weights": "rbf", "utility": "soft-k"}, "takes one vote each"),
         ({"neighbors": "nonsense"}, "neighbors must be one of"),
-        ({"method": "coalition"}, "method must be one of 'auto', .* Did you mean 'coalitions'"),
-        ({"method": 3}, "method must be one of 'auto', .* got 3"),
+        ({"method": "coalition"}, "method must name a method; got 'coalition'. Did you mean 'coalitions'"),
+        ({"method": "lava"}, "groups are valued by the methods exact, coalitions and permutations"),
+        ({"method": "exact", "per_query": True}, "for all queries together"),
+        ({"ids": [1, 2]}, "have names of their own; got ids"),
+        ({"X_test": None, "y_test": None}, "groups are valued by a test set; got none"),
         ({"method": "exact", "n_samples": 10}, "n_samples is for sampling"),
         ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"target_se": 0.0}, "target_se must be a finite number above 0"),
@@ -50,7 +53,7 @@ GOOD: dict[str, Any] = {
 )
 def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        value_owners(**{**GOOD, **change})
+        flat.value_owners(**{**GOOD, **change})
 
 
 @pytest.mark.parametrize(
@@ -67,18 +70,18 @@ def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
 def test_bad_lists_are_explained(change: dict[str, Any], message: str) -> None:
     good = {"indices": [[0, 1]], "owners": ["a", "b"], "y_train": [0, 1], "y_test": [1]}
     with pytest.raises(ValueError, match=message):
-        value_owners_from_neighbors(**{**good, **change})
+        flat.value_owners_from_neighbors(**{**good, **change})
 
 
 def test_too_many_cases_are_refused_before_any_search() -> None:
     rng = np.random.default_rng(0)
     data = (rng.random((100, 2)), np.arange(100) % 2, [[0.5, 0.5]], [1])
     with pytest.raises(ValueError, match=r"at most 16777216 cases per query; 100 owners and k=20 can make"):
-        value_owners(*data, np.arange(100), k=20, method="exact")
+        flat.value_owners(*data, np.arange(100), k=20, method="exact")
     many = 2000  # more cases than a double can count
     lists = np.arange(many)[np.newaxis]
     with pytest.raises(ValueError, match=r"2000 owners and k=1000 can make about 2\^1999\. Use method="):
-        value_owners_from_neighbors(
+        flat.value_owners_from_neighbors(
             lists, np.arange(many), np.arange(many) % 2, [1], k=1000, tol=0.0, semivalue="shapley", method="exact"
         )
 
@@ -91,6 +94,6 @@ def test_a_game_of_ones_own_cannot_be_played_by_owners() -> None:
         earns = Hard.earns
         everyone = Hard.everyone
 
-    assert value_owners(**GOOD, utility=Odd(), k=1).values.shape == (2,)
+    assert flat.value_owners(**GOOD, utility=Odd(), k=1).values.shape == (2,)
     with pytest.raises(TypeError, match="owners play the games Hard, Plurality, Soft, Regression and Threshold"):
-        value_owners(**GOOD, utility=Mine(), k=1)
+        flat.value_owners(**GOOD, utility=Mine(), k=1)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
+import flat
 import reference
 from effort import examples
-from pivotal import Measure, Values, value
+from pivotal import Measure, Values
 from pivotal.core.games import Threshold
 from pivotal.core.semivalues import Semivalue, Shapley
-from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
 from strategies import measures, semivalues
 
 EMPTY = st.sampled_from([None, Fraction(0), Fraction(1), Fraction(-3, 2)])
@@ -65,7 +65,7 @@ def enumerated(case: Balls, law: tuple[Any, ...], empty: Fraction | None) -> np.
 
 def play(case: Balls, semivalue: str | Semivalue, empty: Fraction | None = None, **more: Any) -> Values:
     owners, labels, balls, targets = case
-    return value_owners_from_neighbors(
+    return flat.value_owners_from_neighbors(
         balls,
         owners,
         labels,
@@ -105,7 +105,7 @@ def test_values_are_estimated(
     method: str, case: Balls, semivalue: tuple[str, Any], empty: Fraction | None, seed: int
 ) -> None:
     values = play(case, semivalue[0], empty, method=method, n_samples=200, random_state=seed)
-    assert values.settings["method"] == method
+    assert values.details["method"] == method
     # Six errors: hypothesis looks for the worst of many seeds.
     far = np.abs(values.values - enumerated(case, semivalue[1], empty))
     assert (far <= 6.0 * values.standard_error + 1e-12).all()
@@ -115,27 +115,27 @@ def test_values_are_estimated(
 def test_one_point_each_is_the_game_of_points(semivalue: str) -> None:
     data = make_data(n=16)
     how: dict[str, Any] = {"utility": "threshold(1.0)", "semivalue": semivalue, "n_jobs": 1}
-    points, owners = value(*data, **how), value_owners(*data, np.arange(16), **how)
+    points, owners = flat.value(*data, **how), flat.value_owners(*data, np.arange(16), **how)
     assert_allclose(owners.values, points.values, rtol=0, atol=points.error_bound + owners.error_bound)
     assert (owners.full_utility, owners.empty_utility) == (points.full_utility, points.empty_utility)
 
 
 def test_everybody_in_the_ball_is_the_soft_game_of_all_points() -> None:
     data, owners = make_data(), np.arange(40) % 6
-    ball = value_owners(*data, owners, utility=Threshold(100.0), n_jobs=1)
-    soft = value_owners(*data, owners, utility="soft", k=40, n_jobs=1)
+    ball = flat.value_owners(*data, owners, utility=Threshold(100.0), n_jobs=1)
+    soft = flat.value_owners(*data, owners, utility="soft", k=40, n_jobs=1)
     assert_allclose(ball.values, soft.values, rtol=0, atol=ball.error_bound + soft.error_bound)
     assert ball.full_utility == soft.full_utility
-    assert ball.settings["largest_ball"] == 40
+    assert ball.details["largest_ball"] == 40
 
 
 @pytest.mark.parametrize("method", ["exact", "coalitions", "permutations"])
 def test_empty_balls_are_worth_nothing(method: str) -> None:
     data = ([[0.0], [1.0]], ["a", "b"], [[5.0], [9.0]], ["a", "b"])
-    values = value_owners(*data, ["ann", "bob"], utility=Threshold(0.0), method=method)
+    values = flat.value_owners(*data, ["ann", "bob"], utility=Threshold(0.0), method=method)
     assert_array_equal(values.values, [0.0, 0.0])
     assert values.full_utility == values.empty_utility == 0.5
-    assert values.settings["n_empty_balls"] == 2
+    assert values.details["n_empty_balls"] == 2
 
 
 def test_an_owner_out_of_every_ball_is_worth_nothing() -> None:
@@ -144,28 +144,28 @@ def test_an_owner_out_of_every_ball_is_worth_nothing() -> None:
     owners = np.array(["ann", "bob", "cat"])[np.arange(40) % 3]
     far = (np.vstack([X, X + 100.0]), np.append(y, y), queries, targets)
     how: dict[str, Any] = {"utility": Threshold(1.0), "semivalue": "shapley", "n_jobs": 1}
-    alone = value_owners(X, y, queries, targets, owners, **how)
-    more = value_owners(*far, np.append(owners, np.arange(40).astype(str)), **how)
-    assert more.settings["method"] == "exact"
+    alone = flat.value_owners(X, y, queries, targets, owners, **how)
+    more = flat.value_owners(*far, np.append(owners, np.arange(40).astype(str)), **how)
+    assert more.details["method"] == "exact"
     assert_array_equal(more.values[:3], alone.values)
     assert not more.values[3:].any()
 
 
 def test_shapley_values_share_out_everything() -> None:
-    values = value_owners(*make_data(), np.arange(40) % 5, utility=Threshold(1.0, empty=0.2), semivalue="shapley")
+    values = flat.value_owners(*make_data(), np.arange(40) % 5, utility=Threshold(1.0, empty=0.2), semivalue="shapley")
     assert values.values.sum() == pytest.approx(values.full_utility - values.empty_utility, abs=1e-14)
 
 
 def test_lists_found_elsewhere_give_the_same_values() -> None:
     X, y, queries, targets = make_data()
     owners, how = np.arange(40) % 7, {"utility": Threshold(1.0), "n_jobs": 1}
-    expected = value_owners(X, y, queries, targets, owners, **how)
+    expected = flat.value_owners(X, y, queries, targets, owners, **how)
     peer = NearestNeighbors(radius=1.0).fit(X)
     for lists in (peer.radius_neighbors(queries, return_distance=False), peer.radius_neighbors_graph(queries)):
-        found = value_owners_from_neighbors(lists, owners, y, targets, **how)
+        found = flat.value_owners_from_neighbors(lists, owners, y, targets, **how)
         assert_array_equal(found.values, expected.values)
     for neighbors in ("kd_tree", peer):
-        found = value_owners(X, y, queries, targets, owners, neighbors=neighbors, **how)
+        found = flat.value_owners(X, y, queries, targets, owners, neighbors=neighbors, **how)
         assert_array_equal(found.values, expected.values)
 
 
@@ -173,8 +173,8 @@ def test_lists_found_elsewhere_give_the_same_values() -> None:
 def test_a_query_that_weighs_twice_counts_twice(method: str) -> None:
     X, y, queries, targets = make_data(n_queries=3)
     owners, how = np.arange(40) % 4, {"utility": Threshold(1.0), "method": method, "random_state": 0, "n_jobs": 1}
-    weighted = value_owners(X, y, queries, targets, owners, query_weights=[0.0, 2.0, 1.0], **how)
-    twice = value_owners(X, y, queries[[1, 1, 2]], targets[[1, 1, 2]], owners, classes=CLASSES, **how)
+    weighted = flat.value_owners(X, y, queries, targets, owners, query_weights=[0.0, 2.0, 1.0], **how)
+    twice = flat.value_owners(X, y, queries[[1, 1, 2]], targets[[1, 1, 2]], owners, classes=CLASSES, **how)
     errors = 0.0 if method == "exact" else 5.0 * (weighted.standard_error + twice.standard_error)
     assert (np.abs(weighted.values - twice.values) <= errors + 1e-14).all()
 
@@ -183,7 +183,8 @@ def test_a_query_that_weighs_twice_counts_twice(method: str) -> None:
 def test_threads_and_blocks_make_no_difference(method: str) -> None:
     data, how = make_data(n_queries=9), {"utility": Threshold(1.0), "method": method, "random_state": 1}
     one, two = (
-        value_owners(*data, np.arange(40) % 15, n_jobs=jobs, block_size=size, **how) for jobs, size in ((1, 9), (2, 2))
+        flat.value_owners(*data, np.arange(40) % 15, n_jobs=jobs, block_size=size, **how)
+        for jobs, size in ((1, 9), (2, 2))
     )
     assert one.equals(two)
 
@@ -192,8 +193,8 @@ def test_threads_and_blocks_make_no_difference(method: str) -> None:
 def test_crowded_balls_are_sampled(method: str) -> None:
     data = make_data(n=60)
     how: dict[str, Any] = {"utility": Threshold(9.0), "semivalue": "shapley", "n_jobs": 1}
-    exact = value(*data, **how).values
-    values = value_owners(*data, np.arange(60), method=method, n_samples=400, random_state=1, **how)
+    exact = flat.value(*data, **how).values
+    values = flat.value_owners(*data, np.arange(60), method=method, n_samples=400, random_state=1, **how)
     z = (values.values - exact) / values.standard_error
     assert np.abs(z).max() < 5.0
     assert 0.3 < z.std() < 1.7
@@ -201,25 +202,27 @@ def test_crowded_balls_are_sampled(method: str) -> None:
 
 def test_auto_goes_by_the_owners_in_the_balls() -> None:
     data = make_data(n=60)
-    few, many = (value_owners(*data, np.arange(60), utility=Threshold(r), random_state=0) for r in (0.0, 9.0))
-    assert few.settings["method"] == "exact"
-    assert few.settings["depth"] == few.settings["largest_ball"] <= 20
-    assert many.settings["method"] == "coalitions"
+    few, many = (flat.value_owners(*data, np.arange(60), utility=Threshold(r), random_state=0) for r in (0.0, 9.0))
+    assert few.details["method"] == "exact"
+    assert few.details["depth"] == few.details["largest_ball"] <= 20
+    assert many.details["method"] == "coalitions"
     assert many.standard_error is not None
 
     class Mine(Semivalue):
         name = "mine"
         joined, mass = Shapley().joined, Shapley().mass
 
-    mine = value_owners(*data, np.arange(60), utility=Threshold(9.0), semivalue=Mine(), n_samples=20, random_state=0)
-    assert mine.settings["method"] == "permutations"
+    mine = flat.value_owners(
+        *data, np.arange(60), utility=Threshold(9.0), semivalue=Mine(), n_samples=20, random_state=0
+    )
+    assert mine.details["method"] == "permutations"
 
 
 def test_the_result_says_what_was_played() -> None:
-    values = value_owners(*make_data(), np.repeat(["ann", "bob"], [30, 10]), utility=Threshold(1.0), k=3)
-    told = values.settings
+    values = flat.value_owners(*make_data(), np.repeat(["ann", "bob"], [30, 10]), utility=Threshold(1.0), k=3)
+    told = {**values.settings, **values.details}
     assert (told["utility"], told["k"], told["weights"]) == ("threshold(1.0)", None, "uniform")
-    assert (told["players"], told["n_players"], told["points"]) == ("owners", 2, (30, 10))
+    assert (told["players"], told["n_players"], told["points"]) == ("groups", 2, (30, 10))
     assert told["n_classes"] == 3
     assert told["mean_ball"] <= told["largest_ball"]
     assert values.ids.tolist() == ["ann", "bob"]
@@ -229,7 +232,7 @@ def test_the_result_says_what_was_played() -> None:
     ("changes", "message"),
     [
         ({"weights": "distance"}, "takes one vote each from everyone within the radius; got weighted votes"),
-        ({"method": "coalition"}, "method must be one of 'auto', .* Did you mean 'coalitions'"),
+        ({"method": "coalition"}, "method must name a method; got 'coalition'. Did you mean 'coalitions'"),
         ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"method": "exact", "target_se": 0.1}, "target_se is for sampling"),
         ({"query_weights": [1.0]}, "query_weights"),
@@ -246,13 +249,13 @@ def test_bad_input_is_explained(changes: dict[str, Any], message: str) -> None:
     names = ("X_train", "y_train", "X_test", "y_test")
     good = {**dict(zip(names, make_data(), strict=True)), "owners": np.arange(40) % 3, "utility": Threshold(1.0)}
     with pytest.raises(ValueError, match=message):
-        value_owners(**{**good, **changes})
+        flat.value_owners(**{**good, **changes})
 
 
 def test_an_index_that_may_miss_points_is_refused() -> None:
     pytest.importorskip("hnswlib")
     with pytest.raises(ValueError, match=r"needs every point within the radius, and neighbors='hnswlib' may miss some"):
-        value_owners(*make_data(), np.arange(40) % 3, utility=Threshold(1.0), neighbors="hnswlib")
+        flat.value_owners(*make_data(), np.arange(40) % 3, utility=Threshold(1.0), neighbors="hnswlib")
 
 
 @pytest.mark.parametrize(
@@ -268,4 +271,4 @@ def test_an_index_that_may_miss_points_is_refused() -> None:
 def test_bad_lists_are_explained(changes: dict[str, Any], message: str) -> None:
     good = {"indices": [[0, 1]], "owners": ["a", "b"], "y_train": [0, 1], "y_test": [1], "utility": Threshold(1.0)}
     with pytest.raises(ValueError, match=message):
-        value_owners_from_neighbors(**{**good, **changes})
+        flat.value_owners_from_neighbors(**{**good, **changes})

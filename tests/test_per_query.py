@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from matplotlib.axes import Axes
 
+import flat
 import pivotal
 from effort import examples
 from pivotal.results.per_query import PerQuery
@@ -23,7 +24,7 @@ QUERIES, TARGETS = RNG.normal(size=(9, 3)), np.array(["ant", "bee", "cow"])[RNG.
 
 
 def kept(**how: Any) -> pivotal.Values:
-    return pivotal.value(X, Y, QUERIES, TARGETS, per_query=True, n_jobs=1, **how)
+    return flat.value(X, Y, QUERIES, TARGETS, per_query=True, n_jobs=1, **how)
 
 
 # ------------------------------------------------------------------------------------------------ the matrix
@@ -47,7 +48,7 @@ def test_each_row_is_the_value_of_its_query(how: dict[str, Any]) -> None:
     assert matrix.has_canonical_format
     classes = np.unique(Y)
     for query in range(9):
-        alone = pivotal.value(
+        alone = flat.value(
             X, Y, QUERIES[query : query + 1], TARGETS[query : query + 1], classes=classes, n_jobs=1, **how
         )
         np.testing.assert_array_equal(matrix[[query]].toarray()[0], alone.values)
@@ -64,7 +65,7 @@ def test_rows_from_lists_add_up_to_the_values(game: Any, utility: Any) -> None:
     lists = np.argsort(rng.random((3, game.n)), axis=1)
     targets = rng.integers(0, len(game.classes), 3)
     name, options = utility
-    values = pivotal.value_from_neighbors(
+    values = flat.value_from_neighbors(
         lists,
         game.labels,
         targets,
@@ -79,7 +80,7 @@ def test_rows_from_lists_add_up_to_the_values(game: Any, utility: Any) -> None:
 
 
 def test_points_that_value_each_other_have_no_value_for_themselves() -> None:
-    values = pivotal.value(X, Y, per_query=True, n_jobs=1)
+    values = flat.value(X, Y, per_query=True, n_jobs=1)
     assert values.per_query is not None
     assert values.per_query.shape == (40, 40)
     assert (values.per_query.diagonal() == 0.0).all()
@@ -87,7 +88,7 @@ def test_points_that_value_each_other_have_no_value_for_themselves() -> None:
 
 
 def test_several_batches_are_rows_one_after_the_other() -> None:
-    model = pivotal.KNNValuation(per_query=True, n_jobs=1).fit(X, Y)
+    model = flat.KNNValuation(per_query=True, n_jobs=1).fit(X, Y)
     model.update(QUERIES[:4], TARGETS[:4]).update(QUERIES[4:], TARGETS[4:])
     assert (model.result_.queries == kept().queries) is True
 
@@ -122,7 +123,7 @@ def test_what_cannot_be_kept_is_said() -> None:
         kept(method="coalitions", n_samples=2)
     with pytest.raises(ValueError, match="utility='threshold"):
         kept(utility="threshold(1.0)")
-    with pytest.raises(ValueError, match="got method='rand'"):
+    with pytest.raises(ValueError, match="got method='random'"):
         kept(method="rand")
 
 
@@ -143,7 +144,7 @@ def test_the_matrix_survives_a_file_and_a_pickle(tmp_path: Path) -> None:
 
 def test_regression_survives_a_file(tmp_path: Path) -> None:
     responses = np.arange(40) / 7
-    values = pivotal.value(X, responses, QUERIES, np.arange(9) / 3, utility="regression", per_query=True, n_jobs=1)
+    values = flat.value(X, responses, QUERIES, np.arange(9) / 3, utility="regression", per_query=True, n_jobs=1)
     values.save(tmp_path / "values.parquet")
     assert values.equals(pivotal.Values.load(tmp_path / "values.parquet"))
 
@@ -184,7 +185,7 @@ def test_two_sets_of_rows_differ_by_any_of_their_parts() -> None:
 
 
 def test_an_explanation_names_the_points_for_and_against() -> None:
-    values = pivotal.value(
+    values = flat.value(
         [[0.0], [1.0], [2.0], [3.0]], ["cat", "dog", "cat", "cat"], [[0.2], [1.1]], ["cat", "dog"], k=1, per_query=True
     )
     told = values.explain(0, n=1)
@@ -201,19 +202,19 @@ def test_an_explanation_names_the_points_for_and_against() -> None:
 
 
 def test_names_of_points_are_used() -> None:
-    values = pivotal.value([[0.0], [1.0]], [1, 0], [[0.2]], [1], k=1, per_query=True, ids=["a", "b"])
+    values = flat.value([[0.0], [1.0]], [1, 0], [[0.2]], [1], k=1, per_query=True, ids=["a", "b"])
     assert "row a (1) +" in str(values.explain(0))
 
 
 def test_a_regression_is_explained_by_its_mean() -> None:
-    values = pivotal.value(
+    values = flat.value(
         [[0.0], [1.0], [5.0]], [2.0, 4.0, 9.0], [[0.2]], [2.5], k=2, utility="regression", per_query=True
     )
     assert str(values.explain(0)).startswith("query 0 has the response 2.5: the mean of its 2 nearest is 3.")
 
 
 def test_a_query_that_nobody_decides() -> None:
-    values = pivotal.value([[0.0], [1.0]], ["a", "a"], [[0.2]], ["b"], classes=["a", "b"], k=1, per_query=True)
+    values = flat.value([[0.0], [1.0]], ["a", "a"], [[0.2]], ["b"], classes=["a", "b"], k=1, per_query=True)
     assert str(values.explain(0)) == "query 0 is labelled b: 0 of its 1 nearest agree. No point changes anything."
     assert values.explain(0).to_frame().empty
 

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-import pivotal
+import flat
 from absent import load_without
 from pivotal.report.plots import plot_histogram, plot_values
 from pivotal.results.values import Values
@@ -100,7 +100,7 @@ def test_without_matplotlib_the_message_names_the_extra(monkeypatch):
 @pytest.mark.parametrize("name", [r"$\frac{$", "$100-$200", "a$", r"50\$", "$$"])
 def test_dollars_in_labels_are_drawn_as_they_are(name):
     X, y = np.arange(6.0)[:, np.newaxis], [name, "b", name, "b", name, "b"]
-    values = pivotal.value(X, y, per_query=True, ids=[f"{name}{row}" for row in range(6)])
+    values = flat.value(X, y, per_query=True, ids=[f"{name}{row}" for row in range(6)])
     ax = values.explain(0).plot()
     ax.figure.canvas.draw()  # a formula that makes no sense raises here
     for text in [*ax.get_yticklabels(), *(child for child in ax.get_children() if isinstance(child, Text))]:

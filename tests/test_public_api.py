@@ -18,11 +18,11 @@ NAMES = {
     "Banzhaf", "BetaShapley", "BitsDiagnostic", "Convention", "Game", "Hard", "KNNValuation", "LabelErrors",
     "LeaveOneOut", "Linear", "Measure", "Method", "NeighborIndex", "Plurality", "RBF", "Regression", "Semivalue",
     "Shapley", "Soft", "Sweep", "Threshold", "Values", "Verification", "__version__", "analysis",
-    "baselines", "bits_diagnostic", "clean", "conventions", "datasets", "embed", "find_label_errors", "interop",
-    "methods", "neighbors", "paper", "plots", "read_table", "report", "sweep", "value",
-    "value_by_retraining", "value_from_neighbors", "value_owners", "value_owners_from_neighbors", "verify",
-    "write_report", "CheckUp", "check",
-    "Selection", "remove_harmful", "select",
+    "baselines", "bits_diagnostic", "conventions", "datasets", "embed", "find_label_errors", "interop",
+    "methods", "neighbors", "paper", "plots", "report", "sweep", "value",
+    "value_by_retraining", "value_from_neighbors", "verify", "write_report", "Coalitions", "EditableKNNValuation",
+    "Exact", "Metric", "Permutations", "QueryWeights", "config_context", "get_config", "method", "set_config",
+    "clean", "read_table", "CheckUp", "check", "Selection", "remove_harmful", "select",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import flat
 import pivotal
 from pivotal.engine.point_sums import PointSums
 from pivotal.results.values import Values
@@ -34,7 +35,7 @@ def by_hand(rows: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
 def test_errors_are_those_of_the_single_rows(game, weights):
-    values = pivotal.value(X, Y, X_TEST, Y_TEST, query_weights=weights, per_query=True, **game)
+    values = flat.value(X, Y, X_TEST, Y_TEST, query_weights=weights, per_query=True, **game)
     rows = values.per_query.toarray()
     np.testing.assert_allclose(values.query_standard_error, by_hand(rows, weights), rtol=1e-9, atol=1e-13)
     if weights is None:
@@ -45,18 +46,18 @@ def test_errors_are_those_of_the_single_rows(game, weights):
 @pytest.mark.parametrize("game", GAMES, ids=str)
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
 def test_blocks_threads_and_batches_make_no_difference_to_a_bit(game, weights):
-    whole = pivotal.value(X, Y, X_TEST, Y_TEST, query_weights=weights, n_jobs=1, **game)
+    whole = flat.value(X, Y, X_TEST, Y_TEST, query_weights=weights, n_jobs=1, **game)
     for how in ({"block_size": 7, "n_jobs": 2}, {"block_size": 1, "n_jobs": 1}):
-        other = pivotal.value(X, Y, X_TEST, Y_TEST, query_weights=weights, **how, **game)
+        other = flat.value(X, Y, X_TEST, Y_TEST, query_weights=weights, **how, **game)
         np.testing.assert_array_equal(other.query_standard_error, whole.query_standard_error)
-    kept = pivotal.value(X, Y, X_TEST, Y_TEST, query_weights=weights, per_query=True, **game)
+    kept = flat.value(X, Y, X_TEST, Y_TEST, query_weights=weights, per_query=True, **game)
     np.testing.assert_array_equal(kept.query_standard_error, whole.query_standard_error)
 
 
 def test_batches_with_and_without_weights_are_one_sample():
     model = pivotal.KNNValuation(utility="soft").fit(X, Y)
     model.update(X_TEST[:15], Y_TEST[:15]).update(X_TEST[15:], Y_TEST[15:], query_weights=WEIGHTS[15:])
-    model_rows = pivotal.value(X, Y, X_TEST, Y_TEST, utility="soft", per_query=True).per_query.toarray()
+    model_rows = flat.value(X, Y, X_TEST, Y_TEST, utility="soft", per_query=True).per_query.toarray()
     weights = np.r_[np.ones(15), WEIGHTS[15:]]
     np.testing.assert_allclose(model.result_.query_standard_error, by_hand(model_rows, weights), rtol=1e-9, atol=1e-13)
 
@@ -73,7 +74,7 @@ def test_one_query_has_no_error():
 
 
 def test_points_that_value_each_other():
-    values = pivotal.value(X, Y, utility="soft", per_query=True)
+    values = flat.value(X, Y, utility="soft", per_query=True)
     np.testing.assert_allclose(values.query_standard_error, by_hand(values.per_query.toarray()), rtol=1e-9, atol=1e-13)
 
 
@@ -102,14 +103,14 @@ def test_many_labels():
 
 def test_owners():
     owners = np.arange(60) % 4
-    values = pivotal.value_owners(X, Y, X_TEST, Y_TEST, owners, k=3)
-    rows = np.array([pivotal.value_owners(X, Y, X_TEST[[q]], Y_TEST[[q]], owners, k=3).values for q in range(40)])
+    values = flat.value_owners(X, Y, X_TEST, Y_TEST, owners, k=3)
+    rows = np.array([flat.value_owners(X, Y, X_TEST[[q]], Y_TEST[[q]], owners, k=3).values for q in range(40)])
     np.testing.assert_allclose(values.query_standard_error, by_hand(rows), rtol=1e-9, atol=1e-12)
 
 
 def test_estimates_of_sampled_values_are_near_the_exact_ones():
     exact = pivotal.value(X, Y, X_TEST, Y_TEST, utility="soft")
-    sampled = pivotal.value(X, Y, X_TEST, Y_TEST, utility="soft", method="coalitions", n_samples=4000, random_state=0)
+    sampled = flat.value(X, Y, X_TEST, Y_TEST, utility="soft", method="coalitions", n_samples=4000, random_state=0)
     ratio = sampled.query_standard_error.mean() / exact.query_standard_error.mean()
     assert 0.9 < ratio < 1.1
     assert (sampled.standard_error < 0.3 * sampled.query_standard_error.mean()).all()
@@ -119,7 +120,7 @@ def test_after_edits_the_same_number():
     rng = np.random.default_rng(3)
     for weights in (None, WEIGHTS):
         points, labels = X.copy(), Y.copy()
-        model = pivotal.KNNValuation(utility="soft", editable=True).fit(points, labels)
+        model = flat.KNNValuation(utility="soft", editable=True).fit(points, labels)
         model.update(X_TEST, Y_TEST, query_weights=weights)
         for _ in range(6):
             gone = int(rng.integers(len(points)))
@@ -187,8 +188,8 @@ def test_far_points_by_shells(weighted):
     queries, targets = rng.standard_normal((12, 12)), rng.integers(0, 2, 12)
     weights = rng.random(12) + 0.5 if weighted else None
     how = {"utility": "soft", "semivalue": "shapley", "query_weights": weights}
-    near = pivotal.value(points, labels, queries, targets, tol=1e-3, **how)
-    exact = pivotal.value(points, labels, queries, targets, tol=0.0, **how)
+    near = flat.value(points, labels, queries, targets, tol=1e-3, **how)
+    exact = flat.value(points, labels, queries, targets, tol=0.0, **how)
     np.testing.assert_allclose(near.query_standard_error, exact.query_standard_error, atol=2e-3)
     ratio = near.query_standard_error.sum() / exact.query_standard_error.sum()
     assert ratio == pytest.approx(1.0, abs=0.05)

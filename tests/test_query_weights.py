@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
+import flat
 import reference
 from effort import examples
 from pivotal import Hard, KNNValuation, Shapley, value, value_from_neighbors
+from pivotal.core.spec import Spec
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners
 from pivotal.engine.owners.owner_game import OwnerGame
@@ -46,7 +48,7 @@ def test_values_are_weighted_means_of_enumerated_games(seed: int, semivalue: tup
         values = reference.semivalues(labels, int(target), k, utility, semivalue[1], classes=classes)
         exact[order] += weight / weights.sum() * np.array([float(v) for v in values])
     how = {"k": k, "utility": utility, "semivalue": semivalue[0], "classes": classes}
-    got = value_from_neighbors(lists, y, targets, query_weights=weights, **how)
+    got = flat.value_from_neighbors(lists, y, targets, query_weights=weights, **how)
     np.testing.assert_allclose(got.values, exact, rtol=0, atol=got.error_bound)
 
 
@@ -63,8 +65,8 @@ GAMES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("how", GAMES, ids=str)
 def test_everything_is_linear_in_single_queries(how: dict[str, Any]) -> None:
     how = how if how.get("utility") == "regression" else {"classes": range(3), **how}
-    single = [value(X, Y, QUERIES[i : i + 1], TARGETS[i : i + 1], k=3, **how) for i in range(9)]
-    together = value(*DATA, k=3, query_weights=WEIGHTS, **how)
+    single = [flat.value(X, Y, QUERIES[i : i + 1], TARGETS[i : i + 1], k=3, **how) for i in range(9)]
+    together = flat.value(*DATA, k=3, query_weights=WEIGHTS, **how)
     for name in ("values", "full_utility", "empty_utility"):
         mean = sum(w * getattr(one, name) for w, one in zip(WEIGHTS, single, strict=True)) / WEIGHTS.sum()
         np.testing.assert_allclose(getattr(together, name), mean, rtol=1e-12, atol=1e-15)
@@ -73,40 +75,40 @@ def test_everything_is_linear_in_single_queries(how: dict[str, Any]) -> None:
     assert together.error_bound >= np.average(bounds, weights=WEIGHTS) * (1 - 1e-12)  # with the largest range of all
     assert together.error_bound <= max(bounds) * (1 + 1e-12)
     assert together.n_queries == 9
-    assert together.settings["query_weight"] == pytest.approx(WEIGHTS.sum())
+    assert together.details["query_weight"] == pytest.approx(WEIGHTS.sum())
 
 
 @pytest.mark.parametrize("how", [{}, {"utility": "threshold(0.7)"}, {"method": "coalitions"}], ids=str)
 def test_all_the_same_weight_is_no_weight(how: dict[str, Any]) -> None:
     if "method" in how:
         how = {**how, "n_samples": 40, "random_state": 0}
-    plain = value(*DATA, **how)
-    assert value(*DATA, query_weights=np.ones(9), **how).equals(plain)
-    louder = value(*DATA, query_weights=np.full(9, 4), **how)  # a power of 2 loses no bit
+    plain = flat.value(*DATA, **how)
+    assert flat.value(*DATA, query_weights=np.ones(9), **how).equals(plain)
+    louder = flat.value(*DATA, query_weights=np.full(9, 4), **how)  # a power of 2 loses no bit
     assert np.array_equal(louder.values, plain.values)
     assert louder.error_bound == plain.error_bound
     if plain.standard_error is not None:
         assert np.array_equal(louder.standard_error, plain.standard_error)
     assert "query_weight" not in plain.settings
-    assert louder.settings["query_weight"] == 36.0
+    assert louder.details["query_weight"] == 36.0
 
 
 @pytest.mark.parametrize("how", [{}, {"utility": "threshold(0.7)"}], ids=str)
 def test_queries_without_weight_might_as_well_not_be_there(how: dict[str, Any]) -> None:
     weights = np.array([1, 0, 1, 1, 0, 0, 1, 0, 1])
     kept = np.flatnonzero(weights)
-    some = value(X, Y, QUERIES[kept], TARGETS[kept], classes=range(3), **how)
-    weighted = value(*DATA, query_weights=weights, classes=range(3), **how)
+    some = flat.value(X, Y, QUERIES[kept], TARGETS[kept], classes=range(3), **how)
+    weighted = flat.value(*DATA, query_weights=weights, classes=range(3), **how)
     assert np.array_equal(weighted.values, some.values)
     assert weighted.full_utility == some.full_utility
 
 
 @pytest.mark.parametrize("how", [{}, {"method": "permutations", "n_samples": 20, "random_state": 1}], ids=str)
 def test_results_do_not_depend_on_blocks_threads_or_batches(how: dict[str, Any]) -> None:
-    whole = value(*DATA, query_weights=WEIGHTS, n_jobs=1, **how)
+    whole = flat.value(*DATA, query_weights=WEIGHTS, n_jobs=1, **how)
     for n_jobs, block_size in ((2, 2), (1, 4)):
-        assert value(*DATA, query_weights=WEIGHTS, n_jobs=n_jobs, block_size=block_size, **how).equals(whole)
-    model = KNNValuation(**how).fit(X, Y)
+        assert flat.value(*DATA, query_weights=WEIGHTS, n_jobs=n_jobs, block_size=block_size, **how).equals(whole)
+    model = flat.KNNValuation(**how).fit(X, Y)
     for part in (slice(0, 2), slice(2, 9)):
         model.update(QUERIES[part], TARGETS[part], query_weights=WEIGHTS[part])
     assert np.array_equal(model.values_, whole.values)
@@ -122,7 +124,7 @@ def test_batches_with_and_without_weights_go_together() -> None:
 
 def test_lists_and_points_agree() -> None:
     how: dict[str, Any] = {"query_weights": WEIGHTS, "class_weight": {0: 3.0}}
-    from_lists, from_points = value_from_neighbors(LISTS, Y, TARGETS, **how), value(*DATA, **how)
+    from_lists, from_points = flat.value_from_neighbors(LISTS, Y, TARGETS, **how), flat.value(*DATA, **how)
     assert np.array_equal(from_lists.values, from_points.values)
 
 
@@ -141,7 +143,7 @@ def all_orders() -> np.ndarray:
 def test_balanced_classes_make_the_balanced_accuracy_the_utility() -> None:
     y, targets = Y == 0, np.array([True] * 2 + [False] * 7)
     predicted = KNeighborsClassifier(3).fit(X, y).predict(QUERIES)
-    balanced = value(X, y, QUERIES, targets, k=3, class_weight="balanced")
+    balanced = flat.value(X, y, QUERIES, targets, k=3, class_weight="balanced")
     assert balanced.full_utility == pytest.approx(balanced_accuracy_score(targets, predicted), abs=1e-15)
     by_class = [value(X, y, QUERIES[targets == t], targets[targets == t], k=3) for t in (True, False)]
     np.testing.assert_allclose(balanced.values, (by_class[0].values + by_class[1].values) / 2, atol=1e-16)
@@ -149,21 +151,21 @@ def test_balanced_classes_make_the_balanced_accuracy_the_utility() -> None:
 
 def test_classes_without_queries_have_no_part_in_the_balance() -> None:
     two = np.where(TARGETS == 2, 0, TARGETS)
-    assert value(X, Y, QUERIES, two, class_weight="balanced").settings["query_weight"] == pytest.approx(9.0)
+    assert flat.value(X, Y, QUERIES, two, class_weight="balanced").details["query_weight"] == pytest.approx(9.0)
 
 
 def test_class_weights_by_name() -> None:
     names = np.array(["cat", "dog", "eel"])
     data = X, names[Y], QUERIES, names[TARGETS]
-    got = value(*data, class_weight={"dog": 0.0, "eel": 5})
+    got = flat.value(*data, class_weight={"dog": 0.0, "eel": 5})
     assert np.array_equal(got.values, value(*data, query_weights=np.array([1.0, 0.0, 5.0])[TARGETS]).values)
-    both = value(*data, class_weight={"dog": 0.0, "eel": 5}, query_weights=WEIGHTS)
+    both = flat.value(*data, class_weight={"dog": 0.0, "eel": 5}, query_weights=WEIGHTS)
     expected = value(*data, query_weights=np.array([1.0, 0.0, 5.0])[TARGETS] * WEIGHTS)
     assert np.array_equal(both.values, expected.values)
 
 
 def sampled(**how: Any) -> Values:
-    return value(*DATA, k=2, query_weights=WEIGHTS**2, random_state=0, **how)
+    return flat.value(*DATA, k=2, query_weights=WEIGHTS**2, random_state=0, **how)
 
 
 @pytest.mark.parametrize("method", ["coalitions", "permutations"])
@@ -179,13 +181,13 @@ def test_sampled_means_scatter_as_their_standard_errors_say(method: str) -> None
 
 def test_variances_add_up_with_squared_weights() -> None:
     single = [
-        value(X, Y, QUERIES[i : i + 1], TARGETS[i : i + 1], classes=range(3), method="coalitions", n_samples=2000)
+        flat.value(X, Y, QUERIES[i : i + 1], TARGETS[i : i + 1], classes=range(3), method="coalitions", n_samples=2000)
         for i in range(9)
     ]
     errors = np.array([one.standard_error for one in single])
     shares = WEIGHTS / WEIGHTS.sum()
     expected = np.sqrt(((shares[:, np.newaxis] * errors) ** 2).sum(axis=0))
-    whole = value(*DATA, query_weights=WEIGHTS, method="coalitions", n_samples=2000, random_state=2)
+    whole = flat.value(*DATA, query_weights=WEIGHTS, method="coalitions", n_samples=2000, random_state=2)
     seen = expected > np.median(expected)
     np.testing.assert_allclose(whole.standard_error[seen], expected[seen], rtol=0.25)
 
@@ -198,7 +200,7 @@ def test_a_standard_error_that_is_asked_for_is_reached() -> None:
 
 def test_tiny_weights_keep_their_standard_errors() -> None:
     plain, tiny = (
-        value(*DATA, query_weights=np.full(9, w), method="coalitions", n_samples=50, random_state=0)
+        flat.value(*DATA, query_weights=np.full(9, w), method="coalitions", n_samples=50, random_state=0)
         for w in (1.0, 2.0**-300)
     )
     assert np.array_equal(tiny.values, plain.values)
@@ -230,25 +232,28 @@ def test_bad_weights(weights: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
-        ("balance", "class_weight must be \"balanced\", a mapping of classes to numbers, or None; got 'balance'"),
-        (3, 'class_weight must be "balanced"'),
-        ({7: 1.0}, "class_weight must name classes; got 7, which no point has"),
-        ({0: -1.0}, "class_weight must be finite and at least 0; got -1.0"),
-        ({0: "much"}, "class_weight must map classes to numbers; got {0: 'much'}"),
+        (
+            "balance",
+            'must be "balanced", a mapping of classes to numbers, or a number per query; got',
+        ),
+        (3, 'must be "balanced"'),
+        ({7: 1.0}, "query_weights must name classes; got 7, which no point has"),
+        ({0: -1.0}, "query_weights must be finite and at least 0; got -1.0"),
+        ({0: "much"}, "query_weights must map classes to numbers; got {0: 'much'}"),
         ({0: 0, 1: 0, 2: 0}, "must add up to a number above 0"),
     ],
 )
 def test_bad_class_weights(class_weight: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        value(*DATA, class_weight=class_weight)
+        flat.value(*DATA, class_weight=class_weight)
 
 
 def test_who_has_no_classes_or_no_queries_says_so() -> None:
-    with pytest.raises(ValueError, match=r"class_weight needs one class per query; got regression. Use query_weights"):
-        value(*DATA, utility="regression", class_weight="balanced")
+    with pytest.raises(ValueError, match=r"weights of classes need one class per query; got regression"):
+        flat.value(*DATA, utility="regression", class_weight="balanced")
     for chosen in ({"query_weights": WEIGHTS}, {"class_weight": "balanced"}):
-        with pytest.raises(ValueError, match=r"is for nearest-neighbour models.*method='rand'. Leave it out"):
-            value(*DATA, method="rand", **chosen)
+        with pytest.raises(ValueError, match=r"are for nearest-neighbour models.*method='random'. Omit them"):
+            flat.value(*DATA, method="rand", **chosen)
 
 
 def test_owners_count_weighted_queries() -> None:
@@ -256,7 +261,7 @@ def test_owners_count_weighted_queries() -> None:
     players = OwnerGame(Hard(), Shapley(), owners, Y, k=2, n_classes=3, tol=0.0)
 
     def played(targets: np.ndarray, lists: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        engine = ExactOwners(Y, Hard(), players, k=2, n_classes=3, n_jobs=1)
+        engine = ExactOwners(Spec.of(k=2), Y, players, n_classes=3, n_jobs=1)
         engine.add(lists, None, targets, weights)
         return engine.values()
 

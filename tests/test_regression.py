@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import flat
 import pivotal
 from effort import examples
-from pivotal import Regression, value, value_from_neighbors, value_owners, value_owners_from_neighbors
+from pivotal import Regression, value, value_from_neighbors
 from pivotal.core.games import as_game
 
 RESPONSES = st.lists(st.integers(-8, 8), min_size=1, max_size=6)
@@ -93,12 +94,12 @@ def test_owners_and_samples_know_what_the_empty_set_predicts() -> None:
     y, target, empty = [2.0, 5.0, 3.0, 9.0], 4.0, 6.5
     game: Any = Regression(empty=empty)
     truth = [float(v) for v in banzhaf([Fraction(r) for r in y], [1] * 4, Fraction(target), 2, Fraction(empty))]
-    owners = value_owners_from_neighbors([[0, 1, 2, 3]], list("abcd"), y, [target], k=2, utility=game)
+    owners = flat.value_owners_from_neighbors([[0, 1, 2, 3]], list("abcd"), y, [target], k=2, utility=game)
     np.testing.assert_allclose(owners.values, truth, atol=1e-12)
     for method in ("coalitions", "permutations"):
         how: dict[str, Any] = {"semivalue": "shapley"} if method == "permutations" else {}
-        exact = value_from_neighbors([[0, 1, 2, 3]], y, [target], k=2, utility=game, **how).values
-        drawn = value_from_neighbors(
+        exact = flat.value_from_neighbors([[0, 1, 2, 3]], y, [target], k=2, utility=game, **how).values
+        drawn = flat.value_from_neighbors(
             [[0, 1, 2, 3]], y, [target], k=2, utility=game, method=method, n_samples=4000, random_state=0, **how
         )
         assert drawn.standard_error is not None
@@ -116,7 +117,7 @@ def test_the_bound_fits_responses_that_are_far_from_zero() -> None:
     # Shifting responses and prediction alike changes nothing but the rounding of the responses themselves.
     plain = value(X, y - 1e8, Q, t - 1e8, utility=Regression(empty=0.0), k=3)
     np.testing.assert_allclose(near.values, plain.values, rtol=0, atol=near.error_bound + plain.error_bound)
-    owners = value_owners(X, y, Q, t, np.arange(60) % 3, utility=Regression(empty=1e8), k=3)
+    owners = flat.value_owners(X, y, Q, t, np.arange(60) % 3, utility=Regression(empty=1e8), k=3)
     assert (owners.error_bound or 1.0) < 1e-11
 
 

@@ -190,7 +190,7 @@ def test_normalized_values_sum_to_the_gain():
     assert scaled.values.sum() == pytest.approx(values.full_utility - values.empty_utility)
     assert scaled.standard_error == pytest.approx([0.16, 0.32, 0.48])
     assert scaled.order().tolist() == values.order().tolist()
-    assert scaled.settings["normalized"] is True
+    assert scaled.details["normalized"] is True
     assert "normalized" not in values.settings
 
 
@@ -347,6 +347,7 @@ def test_equals_notices_every_field():
         "vote_resolution": 0.5,
         "recall": 0.75,
         "settings": {**SETTINGS, "k": 6},
+        "details": {"depth": 7},
         "queries": per_query(3),
     }
     assert set(changes) == {field.name for field in dataclasses.fields(Values)}

@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import pivotal
+import flat
 from pivotal.results.values import Values
 
 RNG = np.random.default_rng(3)
 X, Q = RNG.normal(size=(25, 2)), RNG.normal(size=(6, 2))
 KINDS = ("cat", "dog", "emu")
-CLASSES = pivotal.value(
+CLASSES = flat.value(
     X, RNG.choice(KINDS, 25), Q, RNG.choice(KINDS, 6), k=3, per_query=True, ids=[f"r{i}" for i in range(25)]
 )
-NUMBERS = pivotal.value(X, RNG.normal(size=25), Q, RNG.normal(size=6), utility="regression", per_query=True)
+NUMBERS = flat.value(X, RNG.normal(size=25), Q, RNG.normal(size=6), utility="regression", per_query=True)
 KEY = b"pivotal.values"
 
 

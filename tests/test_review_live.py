@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import flat
 import pivotal
 from pivotal.analysis.label_errors import find_label_errors
 from pivotal.neighbors import BruteIndex, KeptLists
@@ -121,7 +122,7 @@ def test_edits_name_every_row_whose_votes_change():
 def test_harmed_rows_are_those_with_the_most_negative_values():
     X, codes = points(200, 6, 2)
     live = LiveNeighbors(BruteIndex(X), codes, 2, 3)
-    per_query = pivotal.KNNValuation(k=3, utility="soft", per_query=True).fit(X, codes).update().result_.per_query
+    per_query = flat.KNNValuation(k=3, utility="soft", per_query=True).fit(X, codes).update().result_.per_query
     column = per_query.toarray()[:, 9]  # value of row 9 to every other
     queries, worth = live.harmed(9, 4)
     assert len(queries) == 4
@@ -204,7 +205,7 @@ def test_live_values_are_those_of_the_editing_engine():
     """A second way to follow edits, which moves points up where one is removed."""
     X, codes = points(150, 11, 3)
     live = LiveNeighbors(BruteIndex(X), codes, 3, 4)
-    model = pivotal.KNNValuation(k=4, utility="soft", editable=True).fit(X, codes).update()
+    model = flat.KNNValuation(k=4, utility="soft", editable=True).fit(X, codes).update()
     rng = np.random.default_rng(1)
     for step in range(12):
         row = int(rng.choice(np.flatnonzero(live.alive)))

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import flat
 import pivotal
 from buckets import BUCKET, KEYS, Store, running
 from pivotal.cli import main
@@ -125,7 +126,7 @@ def test_everything_that_is_written_may_go_there(bucket: Any) -> None:
 
 
 def test_results_from_python(bucket: Any) -> None:
-    values = pivotal.value(X, Y, Q, T, per_query=True)
+    values = flat.value(X, Y, Q, T, per_query=True)
     values.save(f"s3://{BUCKET}/v.parquet")
     assert Values.load(f"s3://{BUCKET}/v.parquet").equals(values)
     assert values.report(f"s3://{BUCKET}/r.html", y=Y) == f"s3://{BUCKET}/r.html"
@@ -190,19 +191,19 @@ def test_a_checkpoint_in_a_bucket(bucket: Any) -> None:
 
 def test_another_valuation_is_refused_and_damage_is_named(bucket: Any) -> None:
     kept = f"s3://{BUCKET}/kept"
-    first = pivotal.value(X, Y, Q, T, checkpoint=kept, block_size=10).compute()
+    first = flat.value(X, Y, Q, T, checkpoint=kept, block_size=10).compute()
     assert np.array_equal(first.values, pivotal.value(X, Y, Q, T).values)
     with pytest.raises(ValueError, match=r"belongs to another valuation, with other settings \(k\)"):
-        pivotal.value(X, Y, Q, T, checkpoint=kept, block_size=10, k=3)
+        flat.value(X, Y, Q, T, checkpoint=kept, block_size=10, k=3)
     bucket.pipe_file(f"{BUCKET}/kept/block-1.npz", b"PK\x03\x04 half a block")
     with pytest.raises(OSError, match=rf"is damaged in {kept}/block-1\.npz: .*Delete that file and run again"):
-        pivotal.value(X, Y, Q, T, checkpoint=kept, block_size=10).compute()
+        flat.value(X, Y, Q, T, checkpoint=kept, block_size=10).compute()
     bucket.rm_file(f"{BUCKET}/kept/block-1.npz")
-    again = pivotal.value(X, Y, Q, T, checkpoint=kept, block_size=10).compute()
+    again = flat.value(X, Y, Q, T, checkpoint=kept, block_size=10).compute()
     assert again.equals(first)
     bucket.pipe_file(f"{BUCKET}/kept/valuation.json", b"[" * 100_000)
     with pytest.raises(OSError, match=rf"is damaged in {kept}/valuation\.json"):
-        pivotal.value(X, Y, Q, T, checkpoint=kept, block_size=10)
+        flat.value(X, Y, Q, T, checkpoint=kept, block_size=10)
 
 
 @pytest.mark.usefixtures("bucket")
@@ -216,13 +217,13 @@ def test_of_two_valuations_that_begin_at_once_one_is_refused() -> None:
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
         patch.setattr(Folder, "create", together)
-        futures = [pool.submit(pivotal.value, X, Y, Q, T, checkpoint=kept, **settings) for settings in asked]
+        futures = [pool.submit(flat.value, X, Y, Q, T, checkpoint=kept, **settings) for settings in asked]
         errors = [future.exception(timeout=120) for future in futures]
     (error,) = (error for error in errors if error is not None)
     assert re.search(r"belongs to another valuation, with other settings \(k\)", str(error))
     first = asked[errors.index(None)]
-    values = pivotal.value(X, Y, Q, T, checkpoint=kept, **first).compute()
-    assert np.array_equal(values.values, pivotal.value(X, Y, Q, T, **first).values)
+    values = flat.value(X, Y, Q, T, checkpoint=kept, **first).compute()
+    assert np.array_equal(values.values, flat.value(X, Y, Q, T, **first).values)
 
 
 DRIVER = textwrap.dedent("""
@@ -241,7 +242,8 @@ DRIVER = textwrap.dedent("""
     Q, t = rng.normal(size=(60, 3)), rng.integers(0, 3, size=60)
     queries = da.map_blocks(wait_here, da.from_array(Q, chunks=(10, -1)), meta=np.empty((0, 3)), token="queries")
     with dask.config.set(scheduler="threads", num_workers=2):
-        lazy = pivotal.value(da.from_array(X, chunks=(200, -1)), y, queries, t, checkpoint=sys.argv[1])
+        pivotal.set_config(checkpoint=sys.argv[1])
+        lazy = pivotal.value(da.from_array(X, chunks=(200, -1)), y, queries, t)
         np.save(sys.argv[3], lazy.compute().values)
     np.save(sys.argv[3] + ".true.npy", pivotal.value(X, y, Q, t).values)
 """)

@@ -12,12 +12,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+import flat
 import reference
 from effort import examples
-from pivotal import KNNValuation, Values, value, value_from_neighbors
+from pivotal import Values, value, value_from_neighbors
 from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
+from pivotal.core.plan import as_plan
 from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
-from pivotal.engine.sampling import SamplingEngine, as_plan
+from pivotal.core.spec import Spec
+from pivotal.engine.game_shape import GameShape
+from pivotal.engine.sampling import SamplingEngine
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 SAMPLERS = ["coalitions", "permutations"]
@@ -28,7 +32,7 @@ def sample(
     game: SmallGame, utility: Game, semivalue: str | Semivalue, method: str, seed: int, n_samples: int, **more: Any
 ) -> Values:
     votes = None if set(game.votes) == {1} else [game.votes]
-    return value_from_neighbors(
+    return flat.value_from_neighbors(
         [range(game.n)],
         game.labels,
         [game.target],
@@ -161,18 +165,20 @@ def iris(n_train: int = 40, n_test: int = 20) -> tuple[np.ndarray, ...]:
     ids=["banzhaf", "soft shapley", "weighted beta", "to a target"],
 )
 def test_intervals_cover_the_truth_as_often_as_they_say(how: dict[str, Any], method: str) -> None:
-    exact = value(*iris(), k=3, **{name: how[name] for name in how if name not in ("target_se", "n_samples")}).values
+    exact = flat.value(
+        *iris(), k=3, **{name: how[name] for name in how if name not in ("target_se", "n_samples")}
+    ).values
     covered = []
     for seed in range(40):
-        low, high = value(*iris(), k=3, method=method, random_state=seed, n_jobs=1, **how).interval(0.95)
+        low, high = flat.value(*iris(), k=3, method=method, random_state=seed, n_jobs=1, **how).interval(0.95)
         covered.append((low <= exact) & (exact <= high))
     # Forty runs of forty points, which are related: chance alone makes it one percent more or less.
     assert 0.93 <= np.mean(covered) <= 0.97
 
 
 def test_errors_shrink_with_the_root_of_the_samples() -> None:
-    few = value(*iris(), method="coalitions", n_samples=200, random_state=0)
-    many = value(*iris(), method="coalitions", n_samples=20_000, random_state=0)
+    few = flat.value(*iris(), method="coalitions", n_samples=200, random_state=0)
+    many = flat.value(*iris(), method="coalitions", n_samples=20_000, random_state=0)
     assert few.standard_error is not None
     assert many.standard_error is not None
     np.testing.assert_allclose(np.median(few.standard_error / many.standard_error), 10.0, rtol=0.15)
@@ -181,7 +187,7 @@ def test_errors_shrink_with_the_root_of_the_samples() -> None:
 def test_a_point_that_was_never_seen_to_matter_keeps_an_error() -> None:
     # Rank 12 of twelve counts if nobody of the eleven nearer ones joined, or nobody of another class: too rare to see.
     labels = [0] * 11 + [1]
-    sampled = value_from_neighbors(
+    sampled = flat.value_from_neighbors(
         [range(12)], labels, [0], k=1, method="coalitions", n_samples=100, random_state=0, tol=0
     )
     exact = value_from_neighbors([range(12)], labels, [0], k=1, tol=0).values
@@ -194,7 +200,7 @@ def test_a_point_that_was_never_seen_to_matter_keeps_an_error() -> None:
 
 
 def test_points_in_no_list_have_the_bound_alone() -> None:
-    sampled = value_from_neighbors([[2, 0]], [0, 1, 0, 1], [0], k=1, method="coalitions", random_state=0)
+    sampled = flat.value_from_neighbors([[2, 0]], [0, 1, 0, 1], [0], k=1, method="coalitions", random_state=0)
     assert sampled.standard_error is not None
     np.testing.assert_array_equal(sampled.standard_error == 0.0, [False, True, False, True])
     exact = value_from_neighbors([[2, 0]], [0, 1, 0, 1], [0], k=1)
@@ -203,7 +209,7 @@ def test_points_in_no_list_have_the_bound_alone() -> None:
 
 def test_leave_one_out_has_one_coalition_and_no_error() -> None:
     exact = value(*iris(), k=3, semivalue="loo")
-    sampled = value(*iris(), k=3, semivalue="loo", method="coalitions", n_samples=2, random_state=0)
+    sampled = flat.value(*iris(), k=3, semivalue="loo", method="coalitions", n_samples=2, random_state=0)
     np.testing.assert_allclose(sampled.values, exact.values, atol=1e-15)
     assert sampled.standard_error is not None
     assert sampled.standard_error.max() == 0.0
@@ -211,25 +217,25 @@ def test_leave_one_out_has_one_coalition_and_no_error() -> None:
 
 @both
 def test_a_target_is_met(method: str) -> None:
-    sampled = value(*iris(), k=3, method=method, target_se=0.001, random_state=0)
+    sampled = flat.value(*iris(), k=3, method=method, target_se=0.001, random_state=0)
     assert sampled.standard_error is not None
     assert 0.0005 < sampled.standard_error.max() <= 0.001
-    fewest, most = sampled.settings["n_samples"]
+    fewest, most = sampled.details["n_samples"]
     assert fewest == most > 256
 
 
 def test_the_first_limit_counts() -> None:
-    capped = value(*iris(), k=3, method="coalitions", target_se=1e-9, n_samples=700, random_state=0)
-    assert tuple(capped.settings["n_samples"]) == (700, 700)
-    easy = value(*iris(), k=3, method="coalitions", target_se=0.5, n_samples=700, random_state=0)
-    assert tuple(easy.settings["n_samples"]) == (256, 256)
+    capped = flat.value(*iris(), k=3, method="coalitions", target_se=1e-9, n_samples=700, random_state=0)
+    assert tuple(capped.details["n_samples"]) == (700, 700)
+    easy = flat.value(*iris(), k=3, method="coalitions", target_se=0.5, n_samples=700, random_state=0)
+    assert tuple(easy.details["n_samples"]) == (256, 256)
 
 
 def test_time_is_up_but_every_query_is_sampled_once() -> None:
-    hasty = value(*iris(), k=3, method="coalitions", max_time=1e-9, random_state=0)
-    assert tuple(hasty.settings["n_samples"]) == (256, 256)
-    patient = value(*iris(), k=3, method="coalitions", max_time=0.3, random_state=0)
-    assert patient.settings["n_samples"][0] > 256
+    hasty = flat.value(*iris(), k=3, method="coalitions", max_time=1e-9, random_state=0)
+    assert tuple(hasty.details["n_samples"]) == (256, 256)
+    patient = flat.value(*iris(), k=3, method="coalitions", max_time=0.3, random_state=0)
+    assert patient.details["n_samples"][0] > 256
     assert patient.n_queries == hasty.n_queries == 20
 
 
@@ -238,11 +244,11 @@ def test_time_is_up_but_every_query_is_sampled_once() -> None:
 @pytest.mark.parametrize("utility", [Hard(), Hard(third_class="absent"), Soft()], ids=["hard", "absent", "soft"])
 def test_threads_and_blocks_change_no_bit(limit: dict, utility: Game, method: str) -> None:
     how: dict[str, Any] = {"k": 3, "utility": utility, "method": method, **limit}
-    first = value(*iris(), n_jobs=1, random_state=7, **how)
+    first = flat.value(*iris(), n_jobs=1, random_state=7, **how)
     for n_jobs, block_size in ((2, None), (1, 3), (2, 7), (2, 1)):
-        again = value(*iris(), n_jobs=n_jobs, block_size=block_size, random_state=7, **how)
+        again = flat.value(*iris(), n_jobs=n_jobs, block_size=block_size, random_state=7, **how)
         assert again.equals(first)
-    other = value(*iris(), n_jobs=1, random_state=8, **how)
+    other = flat.value(*iris(), n_jobs=1, random_state=8, **how)
     assert not np.array_equal(other.values, first.values)
 
 
@@ -252,26 +258,17 @@ def test_lists_of_different_lengths(method: str) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.choice(4, size=300, p=[0.6, 0.3, 0.07, 0.03])
     how: dict[str, Any] = {"k": 2, "utility": Hard(third_class="absent"), "tol": 1e-2}
-    exact = value(X, y, X[:12], y[:12], **how)
-    first = value(X, y, X[:12], y[:12], method=method, random_state=0, n_jobs=1, block_size=1, **how)
+    exact = flat.value(X, y, X[:12], y[:12], **how)
+    first = flat.value(X, y, X[:12], y[:12], method=method, random_state=0, n_jobs=1, block_size=1, **how)
     assert first.bias_bound == exact.error_bound
     assert_near(first, exact.values)
-    assert value(X, y, X[:12], y[:12], method=method, random_state=0, block_size=5, **how).equals(first)
+    assert flat.value(X, y, X[:12], y[:12], method=method, random_state=0, block_size=5, **how).equals(first)
 
 
 def test_a_pass_that_runs_out_of_time_does_not_count() -> None:
     labels = np.array([0, 1, 0], dtype=np.int32)
-    engine = SamplingEngine(
-        labels,
-        Hard(),
-        Banzhaf(),
-        k=1,
-        n_classes=2,
-        n_players=3,
-        most=3,
-        tol=0.0,
-        plan=as_plan("coalitions", max_time=1e6, random_state=0),
-    )
+    plan = as_plan("coalitions", max_time=1e6, random_state=0)
+    engine = SamplingEngine(Spec.of(k=1, tol=0.0), labels, GameShape(3, 2, 3), plan=plan)
     indices, targets = np.array([[0, 1, 2], [2, 1, 0]]), np.array([0, 1], dtype=np.int32)
     passes = engine.passes(2)
     assert next(passes).add(indices, None, targets)
@@ -283,27 +280,27 @@ def test_a_pass_that_runs_out_of_time_does_not_count() -> None:
 
 
 def test_without_a_seed_no_two_runs_agree() -> None:
-    one, two = (value(*iris(), method="coalitions", n_samples=50) for _ in range(2))
+    one, two = (flat.value(*iris(), method="coalitions", n_samples=50) for _ in range(2))
     assert not np.array_equal(one.values, two.values)
-    assert one.settings["random_state"] is None
+    assert one.details["random_state"] is None
 
 
 def test_generators_are_seeds_too() -> None:
-    one, two = (value(*iris(), method="coalitions", random_state=np.random.default_rng(3)) for _ in range(2))
+    one, two = (flat.value(*iris(), method="coalitions", random_state=np.random.default_rng(3)) for _ in range(2))
     assert one.equals(two)
 
 
 @pytest.mark.parametrize("limit", [{"n_samples": 300}, {"target_se": 0.01}], ids=["samples", "target"])
 def test_batches_of_queries_add_up(limit: dict) -> None:
     X, y, queries, targets = iris()
-    model = KNNValuation(3, method="coalitions", random_state=1, **limit).fit(X, y)
+    model = flat.KNNValuation(3, method="coalitions", random_state=1, **limit).fit(X, y)
     model.update(queries[:8], targets[:8]).update(queries[8:], targets[8:])
     exact = value(X, y, queries, targets, k=3)
     assert model.n_queries_ == 20
     assert_near(model.result_, exact.values)
     assert model.result_.full_utility == pytest.approx(exact.full_utility)
     if "n_samples" in limit:
-        whole = KNNValuation(3, method="coalitions", random_state=1, **limit).fit(X, y).update(queries, targets)
+        whole = flat.KNNValuation(3, method="coalitions", random_state=1, **limit).fit(X, y).update(queries, targets)
         assert model.result_.equals(whole.result_)
     else:
         assert model.result_.standard_error is not None
@@ -312,7 +309,7 @@ def test_batches_of_queries_add_up(limit: dict) -> None:
 
 def test_points_may_value_each_other() -> None:
     X, y, *_ = iris()
-    assert_near(value(X, y, k=3, method="permutations", random_state=0), value(X, y, k=3).values)
+    assert_near(flat.value(X, y, k=3, method="permutations", random_state=0), value(X, y, k=3).values)
 
 
 def test_truncation_costs_the_same_as_for_exact_values() -> None:
@@ -320,13 +317,13 @@ def test_truncation_costs_the_same_as_for_exact_values() -> None:
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
     for semivalue, tol in (("banzhaf", 1e-3), ("shapley", 0.1)):
         how = {"k": 3, "semivalue": semivalue, "tol": tol}
-        exact = value(X, y, X[:5], y[:5], **how)
+        exact = flat.value(X, y, X[:5], y[:5], **how)
         whole = value(X, y, X[:5], y[:5], k=3, semivalue=semivalue, tol=0)
         for method in SAMPLERS:
-            sampled = value(X, y, X[:5], y[:5], method=method, n_samples=3000, random_state=0, **how)
+            sampled = flat.value(X, y, X[:5], y[:5], method=method, n_samples=3000, random_state=0, **how)
             assert sampled.error_bound is sampled.bound_given_neighbors is None
             assert sampled.bias_bound == exact.error_bound
-            assert sampled.settings["depth"] == exact.settings["depth"] < 300
+            assert sampled.details["depth"] == exact.details["depth"] < 300
             assert_near(sampled, exact.values)
             assert sampled.bias_bound is not None
             assert sampled.standard_error is not None
@@ -339,16 +336,16 @@ def test_long_lists_need_no_truncation() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 100_000)
     how: dict[str, Any] = {"k": 5, "semivalue": "shapley"}
-    exact = value_from_neighbors([range(100_000)], labels, [1], **how)
-    sampled = value_from_neighbors([range(100_000)], labels, [1], method="coalitions", random_state=0, **how)
-    assert sampled.settings["depth"] == 100_000
+    exact = flat.value_from_neighbors([range(100_000)], labels, [1], **how)
+    sampled = flat.value_from_neighbors([range(100_000)], labels, [1], method="coalitions", random_state=0, **how)
+    assert sampled.details["depth"] == 100_000
     assert_near(sampled, exact.values, errors=6.0)  # the largest of many
 
 
 def test_settings_tell_how() -> None:
-    sampled = value(*iris(), k=3, method="permutations", n_samples=20, random_state=5)
-    told = {name: sampled.settings[name] for name in ("method", "n_samples", "random_state", "k")}
-    assert told == {"method": "permutations", "n_samples": (20, 20), "random_state": 5, "k": 3}
+    sampled = flat.value(*iris(), k=3, method="permutations", n_samples=20, random_state=5)
+    told = {name: sampled.details[name] for name in ("method", "n_samples", "random_state")}
+    assert told == {"method": "permutations", "n_samples": (20, 20), "random_state": 5}
     assert value(*iris()).settings["method"] == "exact"
 
 
@@ -360,7 +357,7 @@ def test_weighted_plurality_can_be_sampled() -> None:
 
 def test_constant_contributions_have_no_deviation() -> None:
     # Sums of squares would lose all digits here: a large contribution that is the same in every sample.
-    sampled = value_from_neighbors(
+    sampled = flat.value_from_neighbors(
         [[0]], [3.1e7], [3.1e7], utility="regression", method="permutations", n_samples=1000, random_state=0
     )
     assert sampled.values[0] == (3.1e7) ** 2
@@ -380,7 +377,9 @@ def test_semivalue_of_ones_own_by_permutations() -> None:
             return (Banzhaf(0.25).mass(a, b) + Banzhaf(0.75).mass(a, b)) / 2
 
     exact = value(*iris(), k=3, semivalue=Measure([0.25, 0.75], [0.5, 0.5]), tol=0)
-    assert_near(value(*iris(), k=3, semivalue=Halves(), method="permutations", tol=0, random_state=0), exact.values)
+    assert_near(
+        flat.value(*iris(), k=3, semivalue=Halves(), method="permutations", tol=0, random_state=0), exact.values
+    )
     with pytest.raises(TypeError, match=r'coalitions are drawn from a semivalue whose p.*method="permutations"'):
         value(*iris(), k=3, semivalue=Halves(), method="coalitions")
 
@@ -396,21 +395,23 @@ def test_games_of_ones_own_cannot_be_sampled() -> None:
         def everyone(self, labels: np.ndarray, *_: Any) -> np.ndarray:
             return np.zeros(len(labels))
 
-    assert value(*iris(), utility=Mine(), method="coalitions", n_samples=2).n_queries == 20
+    assert flat.value(*iris(), utility=Mine(), method="coalitions", n_samples=2).n_queries == 20
     with pytest.raises(TypeError, match="sampling knows the games Hard, Plurality, Soft and Regression; got"):
         value(*iris(), utility=Other(), method="coalitions")
 
 
 def test_semivalues_by_name() -> None:
-    one = value(*iris(), semivalue="beta(4,1)", method="coalitions", random_state=0)
-    two = value(*iris(), semivalue=as_semivalue("beta(4,1)"), method="coalitions", random_state=0)
+    one = flat.value(*iris(), semivalue="beta(4,1)", method="coalitions", random_state=0)
+    two = flat.value(*iris(), semivalue=as_semivalue("beta(4,1)"), method="coalitions", random_state=0)
     assert one.equals(two)
 
 
 def test_heavy_weights_that_were_not_drawn_are_reckoned_with() -> None:
     # Few orders of forty points: what contributes are small coalitions, which count next to nothing for Banzhaf.
     labels = [0] * 6 + [1] + [0] * 33
-    sampled = value_from_neighbors([range(40)], labels, [0], method="permutations", n_samples=50, random_state=0, tol=0)
+    sampled = flat.value_from_neighbors(
+        [range(40)], labels, [0], method="permutations", n_samples=50, random_state=0, tol=0
+    )
     exact = value_from_neighbors([range(40)], labels, [0], tol=0).values
     assert np.abs(sampled.values).max() < 0.01
     low, high = sampled.interval()

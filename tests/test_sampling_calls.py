@@ -11,13 +11,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from pivotal import Banzhaf, Hard, KNNValuation, Shapley, value, value_from_neighbors
+import flat
+from pivotal import Banzhaf, Hard, KNNValuation, Shapley, value
 from pivotal.core.given import default, is_given
-from pivotal.engine.sampling import METHODS
+from pivotal.core.methods import Method, as_method, methods
+from pivotal.core.plan import METHODS
+from pivotal.core.spec import Spec
 from pivotal.neighbors import BruteIndex
 from pivotal.results.values import Values
-from pivotal.valuation.dispatch import Call
-from pivotal.valuation.methods import Method, as_method, methods
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 2)), RNG.integers(0, 3, 30)
@@ -58,13 +59,13 @@ def test_exact_values_have_no_samples_to_limit(limit: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=message):
             call(**limit)
     with pytest.raises(ValueError, match=message):
-        value(*DATA, method="bv-uw", **limit)
+        flat.value(*DATA, method="bv-uw", **limit)
 
 
 @pytest.mark.parametrize("method", ["coalition", "monte carlo", "", None, 3])
 def test_unknown_methods_list_the_known(method: Any) -> None:
     for call in (from_features, from_lists):
-        with pytest.raises((ValueError, TypeError), match=r"method must .* Use one of exact, coalitions, permutations"):
+        with pytest.raises((ValueError, TypeError), match=r"method must .* Use one of exact, auto, coalitions"):
             call(method=method)
     with pytest.raises(
         ValueError, match=r"method must be one of 'exact', 'coalitions', 'permutations'; got .*pivotal\.value knows"
@@ -80,15 +81,15 @@ def test_a_near_miss_is_recognised() -> None:
 
 
 def from_features(**how: Any) -> Values:
-    return value(*DATA, **how)
+    return flat.value(*DATA, **how)
 
 
 def from_lists(**how: Any) -> Values:
-    return value_from_neighbors(LISTS, Y, TARGETS, **how)
+    return flat.value_from_neighbors(LISTS, Y, TARGETS, **how)
 
 
 def from_batches(**how: Any) -> Values:
-    return KNNValuation(**how).fit(X, Y).update(QUERIES, TARGETS).result_
+    return flat.KNNValuation(**how).fit(X, Y).update(QUERIES, TARGETS).result_
 
 
 CALLS = (from_features, from_lists, from_batches)
@@ -96,17 +97,18 @@ CALLS = (from_features, from_lists, from_batches)
 
 def test_the_defaults_are_those_of_the_estimator() -> None:
     parameters, shared = inspect.signature(value).parameters, inspect.signature(KNNValuation).parameters
-    own = {"X_train", "y_train", "X_test", "y_test", "model", "ids", "method_params", "query_weights", "class_weight"}
-    assert set(parameters) == set(shared) - {"editable"} | own | {"checkpoint"}
-    assert {name: parameters[name].default for name in shared if name != "editable"} == {
-        name: parameter.default for name, parameter in shared.items() if name != "editable"
+    own = {"X_train", "y_train", "X_test", "y_test", "model", "groups", "ids", "query_weights"}
+    estimators = {"metric_params", "block_size", "max_memory"}
+    assert set(parameters) == set(shared) - estimators | own
+    assert len(parameters) == 20
+    assert {name: parameters[name].default for name in shared if name not in estimators} == {
+        name: parameter.default for name, parameter in shared.items() if name not in estimators
     }
-    told_apart = {name for name, parameter in parameters.items() if not is_given(parameter.default)}
-    assert set(parameters) - told_apart == {"method", "per_query", "n_jobs", "progress"}  # every method takes these
+    assert not [name for name, parameter in parameters.items() if is_given(parameter.default)]
 
 
 def test_the_engine_runs_all_that_no_function_does() -> None:
-    assert {method.run for method in methods() if not method.is_function} == set(METHODS)
+    assert {method.run for method in methods() if not method.is_function} == {*METHODS, "auto"}
 
 
 def test_exact_is_what_it_was() -> None:
@@ -127,17 +129,17 @@ def test_exact_is_what_it_was() -> None:
     ],
 )
 def test_names_bring_settings(name: str, settings: dict[str, Any]) -> None:
-    by_name, by_hand = value(*DATA, k=3, method=name), value(*DATA, k=3, **settings)
+    by_name, by_hand = value(*DATA, k=3, method=name), flat.value(*DATA, k=3, **settings)
     np.testing.assert_array_equal(by_name.values, by_hand.values)
-    assert by_name.settings["method"] == name
+    assert by_name.settings["method"] == as_method(name).name
     assert by_hand.settings["method"] == "exact"
 
 
 def test_names_of_samplers() -> None:
-    by_name = value(*DATA, k=3, method="sv-mc", n_samples=50, random_state=1)
-    by_hand = value(*DATA, k=3, semivalue="shapley", method="permutations", n_samples=50, random_state=1)
+    by_name = flat.value(*DATA, k=3, method="sv-mc", n_samples=50, random_state=1)
+    by_hand = flat.value(*DATA, k=3, semivalue="shapley", method="permutations", n_samples=50, random_state=1)
     np.testing.assert_array_equal(by_name.values, by_hand.values)
-    assert by_name.settings["method"] == "sv-mc"
+    assert by_name.settings["method"] == "knn-shapley-permutations(n_samples=50, random_state=1)"
 
 
 def test_a_choice_that_agrees_is_no_contradiction() -> None:
@@ -150,8 +152,11 @@ def test_a_choice_that_agrees_is_no_contradiction() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"method": "sv-uw", "semivalue": "loo"}, "method='sv-uw' stands for semivalue='shapley'; got semivalue='loo'"),
-        ({"method": "bv-uw", "weights": "distance"}, "stands for weights='uniform'; got weights='distance'. Leave it"),
+        (
+            {"method": "sv-uw", "semivalue": "loo"},
+            "method='knn-shapley-hard' stands for semivalue='shapley'; got semivalue='loo'",
+        ),
+        ({"method": "bv-uw", "weights": "distance"}, "stands for weights='uniform'; got weights='distance'. Omit it"),
         ({"method": "bv", "utility": "soft"}, "stands for utility='hard'; got utility='soft'.*or use method='exact'"),
         ({"method": "sv-retrain", "semivalue": "loo"}, "stands for semivalue='shapley'.*or use another method"),
     ],
@@ -159,7 +164,7 @@ def test_a_choice_that_agrees_is_no_contradiction() -> None:
 )
 def test_contradictions_are_told(how: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        value(*DATA, **how)
+        flat.value(*DATA, **how)
     assert "\n" not in str(caught.value)
 
 
@@ -168,13 +173,13 @@ def test_a_model_is_a_choice() -> None:
     values = value(X_test=QUERIES, y_test=TARGETS, model=model, method="bv")
     assert values.settings["weights"] == "uniform"  # the model's, not the one that the name suggests
     model = KNeighborsClassifier(3, weights="distance").fit(X, Y)
-    with pytest.raises(ValueError, match="method='bv-uw' stands for weights='uniform'; got weights='distance'"):
+    with pytest.raises(ValueError, match="method='knn-banzhaf' stands for weights='uniform'; got weights='distance'"):
         value(X_test=QUERIES, y_test=TARGETS, model=model, method="bv-uw")
 
 
 def test_parameters_are_for_functions() -> None:
-    with pytest.raises(ValueError, match=r"method_params are for methods with parameters of their own; got 'lam'"):
-        value(*DATA, method="coalitions", method_params={"lam": 1})
+    with pytest.raises(TypeError, match=r"method 'coalitions' takes n_samples, .*; got 'lam'"):
+        flat.value(*DATA, method="coalitions", method_params={"lam": 1})
 
 
 def echo(  # its signature is that of every method
@@ -209,17 +214,17 @@ ECHO = Method(
 
 
 def test_functions_get_what_they_take() -> None:
-    told = value(*DATA, method=ECHO, k=3, random_state=4, n_jobs=1, method_params={"strength": 2.0}, ids=range(30))
-    assert dict(told.settings) == {
+    told = flat.value(*DATA, method=ECHO, k=3, random_state=4, n_jobs=1, method_params={"strength": 2.0}, ids=range(30))
+    assert dict(told.details) == {
         "random_state": 4,
         "n_jobs": 1,
         "k": 3,
         "semivalue": "shapley",
         "strength": 2.0,
         "tested": True,
-        "method": "echo",
     }
-    assert value(*DATA, method=ECHO).settings["k"] == 5
+    assert dict(told.settings) == {"k": 3, "semivalue": "shapley", "method": "echo(random_state=4, strength=2.0)"}
+    assert value(*DATA, method=ECHO).details["k"] == 5
     assert value(*DATA, method=ECHO, semivalue=Banzhaf(0.3)).settings["semivalue"] == "banzhaf(0.3)"
 
 
@@ -228,11 +233,10 @@ def test_functions_get_what_they_take() -> None:
     [
         (
             {"weights": "distance"},
-            "method='echo' has no use for weights; got weights='distance'.*It takes k, semivalue",
+            "method='echo' does not accept weights; got weights='distance'.*It takes k, semivalue",
         ),
-        ({"n_samples": 10}, "method='echo' has no use for n_samples; got n_samples=10"),
-        ({"tol": 0.0}, "has no use for tol"),
-        ({"metric": "cosine"}, "has no use for metric"),
+        ({"tol": 0.0}, "does not accept tol"),
+        ({"metric": "cosine"}, "does not accept metric"),
         ({"X_test": None, "y_test": None}, "method='echo' needs a test set; got none. Pass X_test and y_test"),
     ],
     ids=str,
@@ -240,47 +244,49 @@ def test_functions_get_what_they_take() -> None:
 def test_functions_refuse_the_rest(how: dict[str, Any], message: str) -> None:
     given = dict(zip(("X_train", "y_train", "X_test", "y_test"), DATA, strict=True)) | how
     with pytest.raises(ValueError, match=message):
-        value(method=ECHO, **given)
+        flat.value(method=ECHO, **given)
 
 
 @pytest.mark.parametrize("name", ["strenght", "k", "ids"])
 def test_parameters_of_a_function_are_checked(name: str) -> None:
-    with pytest.raises(TypeError, match=f"must be parameters of method='echo'; got '{name}'. It has strength"):
-        value(*DATA, method=ECHO, k=3, semivalue="loo", method_params={name: 1})
+    with pytest.raises(TypeError, match=f"method 'echo' takes strength; got '{name}'"):
+        flat.value(*DATA, method=ECHO, k=3, semivalue="loo", method_params={name: 1})
 
 
 def test_lists_of_neighbours_know_names_too() -> None:
     np.testing.assert_array_equal(from_lists(method="sv-uw").values, from_lists(semivalue="shapley").values)
-    assert from_lists(method="bv-mc", random_state=0).settings["method"] == "bv-mc"
+    assert from_lists(method="bv-mc", random_state=0).settings["method"] == "knn-banzhaf-coalitions(random_state=0)"
     votes = np.ones((6, 30), dtype=int)
-    with pytest.raises(ValueError, match="method='bv-uw' stands for one vote each; got votes"):
+    with pytest.raises(ValueError, match="method='knn-banzhaf' stands for unweighted votes; got votes"):
         from_lists(method="bv-uw", votes=votes)
-    with pytest.raises(ValueError, match=r"method='bv' stands for weighted votes; got none\. Pass votes"):
+    with pytest.raises(
+        ValueError, match=r"method='weighted-knn-banzhaf' stands for weighted votes; got none\. Pass votes"
+    ):
         from_lists(method="bv")
     assert len(from_lists(method="bv", votes=votes + 1)) == 30
     with pytest.raises(
-        ValueError, match=r"method='rand' needs the training points themselves; got lists.*pivotal\.value"
+        ValueError, match=r"method='random' needs the training points themselves; got lists.*pivotal\.value"
     ):
         from_lists(method="rand")
 
 
 def test_a_call_is_settled_once() -> None:
-    call = Call.of("sv", {"semivalue": default("banzhaf"), "weights": default("uniform"), "k": default(5)})
-    assert call.settings == {"semivalue": "shapley", "weights": "distance", "utility": "hard", "k": 5}
-    assert call.chosen == frozenset()
-    assert all(is_given(setting) for setting in call.settings.values())
-    assert Call.of("sv", {"weights": "uniform"}).settings["weights"] == "uniform"
+    spec = Spec.of(method="sv", semivalue=default("banzhaf"), weights=default("uniform"), k=default(5))
+    said = spec.settings("semivalue", "weights", "utility", "k")
+    assert said == {"semivalue": "shapley", "weights": "distance", "utility": "hard", "k": 5}
+    assert spec.chosen == frozenset()
+    assert Spec.of(method="sv", weights="uniform").settings()["weights"] == "uniform"
 
 
 def test_the_estimator_only_stores() -> None:
-    model = KNNValuation(method="nonsense", n_samples=-3, random_state="x", target_se=-1, max_time=0)
+    model = KNNValuation(method="nonsense", n_jobs="x", tol=-1)
     assert clone(model).get_params()["method"] == "nonsense"
     with pytest.raises(ValueError, match="method must be one of"):
         model.fit(X, Y)
 
 
 def test_a_bar_for_every_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    value(*DATA, k=3, method="coalitions", target_se=0.005, random_state=0, progress=True)
+    flat.value(*DATA, k=3, method="coalitions", target_se=0.005, random_state=0, progress=True)
     shown = capsys.readouterr().err
     assert "sampling: 100%" in shown
     assert "refining: 100%" in shown
@@ -303,7 +309,7 @@ class Interrupted:
 def test_finished_blocks_survive_an_interruption(method: str) -> None:
     def new(calls: int) -> KNNValuation:
         how: dict[str, Any] = {"method": method, "n_samples": 300, "random_state": 0, "block_size": 2}
-        return KNNValuation(3, neighbors=Interrupted(calls), **how).fit(X, Y)
+        return flat.KNNValuation(3, neighbors=Interrupted(calls), **how).fit(X, Y)
 
     model, shorter = new(2), new(99).update(QUERIES[:4], TARGETS[:4])
     with pytest.raises(KeyboardInterrupt):
@@ -321,8 +327,8 @@ def test_finished_blocks_survive_an_interruption(method: str) -> None:
 def test_finished_passes_survive_an_interruption(calls: int, n_queries: int, n_samples: int) -> None:
     # Three blocks, so three searches in each pass: it happens in the first, the second and the third.
     how: dict[str, Any] = {"method": "coalitions", "target_se": 1e-9, "random_state": 0, "block_size": 2}
-    model = KNNValuation(3, neighbors=Interrupted(calls), **how).fit(X, Y)
+    model = flat.KNNValuation(3, neighbors=Interrupted(calls), **how).fit(X, Y)
     with pytest.raises(KeyboardInterrupt):
         model.update(QUERIES, TARGETS)
     assert model.n_queries_ == n_queries
-    assert tuple(model.result_.settings["n_samples"]) == (n_samples, n_samples)
+    assert tuple(model.result_.details["n_samples"]) == (n_samples, n_samples)

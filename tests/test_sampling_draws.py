@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from pivotal import Banzhaf, BetaShapley, LeaveOneOut, Measure, Shapley
+from pivotal.core.plan import Plan, as_plan, batch_sizes, seed_words
 from pivotal.core.semivalues import Semivalue
 from pivotal.engine.sampling.laws import law_of, place_weights
-from pivotal.engine.sampling.plan import Plan, as_plan, batch_sizes, seed_words
 from pivotal.kernels.sampling_draws import (
     draw_members,
     log_absence,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pivotal import value_from_neighbors
+import flat
 from pivotal.research.paper import naive_sampling
 from pivotal.research.paper.paper_enumeration import brute_force
 
@@ -24,7 +24,7 @@ def test_it_estimates_the_banzhaf_values(k: int) -> None:
 
 def test_it_agrees_with_common_coalitions() -> None:
     labels, votes = [int(v > 0) for v in VOTES], [[abs(v) for v in VOTES]]
-    common = value_from_neighbors(
+    common = flat.value_from_neighbors(
         [range(6)], labels, [1], k=3, votes=votes, method="coalitions", n_samples=4000, random_state=0
     )
     naive = [float(v) for v in naive_sampling(VOTES, 3, 4000, seed=0)]

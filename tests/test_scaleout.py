@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import flat
 import pivotal
 from effort import examples
 from pivotal.valuation.dask import LazyValues
@@ -64,9 +65,10 @@ def agree(lazy: Any, local: pivotal.Values) -> None:
     for name in ("n_queries", "full_utility", "empty_utility", "error_bound", "vote_resolution"):
         assert getattr(found, name) == getattr(local, name), name
     assert np.array_equal(found.ids, local.ids)
-    told = dict(found.settings)
+    told = dict(found.details)
     assert told.pop("n_shards") >= 1
-    assert told == dict(local.settings)
+    assert told == dict(local.details)
+    assert found.settings == local.settings
 
 
 def cuts(n: int) -> st.SearchStrategy[list[int]]:
@@ -84,8 +86,8 @@ def test_any_cut_gives_the_values_in_memory(data: st.DataObject) -> None:
     (X, y), (Q, t) = points(n, 1), points(q, 2)
     rows, asked = data.draw(cuts(n)), data.draw(cuts(q))
     size = data.draw(st.none() | st.integers(1, 8))
-    lazy = pivotal.value(cut(X, rows), cut(y, data.draw(cuts(n))), cut(Q, asked), t, block_size=size, **game)
-    agree(lazy, pivotal.value(X, y, Q, t, **game))
+    lazy = flat.value(cut(X, rows), cut(y, data.draw(cuts(n))), cut(Q, asked), t, block_size=size, **game)
+    agree(lazy, flat.value(X, y, Q, t, **game))
 
 
 @examples(30)
@@ -93,10 +95,8 @@ def test_any_cut_gives_the_values_in_memory(data: st.DataObject) -> None:
 def test_any_cut_gives_the_values_of_points_by_each_other(data: st.DataObject) -> None:
     game = data.draw(st.sampled_from(GAMES))
     X, y = points(data.draw(st.integers(2, 20)), 3)
-    lazy = pivotal.value(
-        cut(X, data.draw(cuts(len(X)))), y, block_size=data.draw(st.none() | st.integers(1, 8)), **game
-    )
-    agree(lazy, pivotal.value(X, y, **game))
+    lazy = flat.value(cut(X, data.draw(cuts(len(X)))), y, block_size=data.draw(st.none() | st.integers(1, 8)), **game)
+    agree(lazy, flat.value(X, y, **game))
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
@@ -208,7 +208,7 @@ def test_it_is_a_collection_of_dasks() -> None:
 
 def test_no_task_holds_more_than_a_shard_and_a_block() -> None:
     (X, y), (Q, t) = points(300), points(60, 1)
-    lazy = pivotal.value(cut(X, [20] * 15), y, cut(Q, [20] * 3), t, block_size=10)
+    lazy = flat.value(cut(X, [20] * 15), y, cut(Q, [20] * 3), t, block_size=10)
     problem = lazy._problem
     graph = build(problem, "t")
     rows = set(problem.points.keys) | set(problem.queries.keys)
@@ -325,8 +325,8 @@ def test_labels_that_training_does_not_have() -> None:
 @pytest.mark.parametrize("weights", [{"query_weights": np.arange(10.0)}, {"class_weight": "balanced"}])
 def test_queries_that_count_more(weights: dict[str, Any]) -> None:
     (X, y), (Q, t) = points(60), points(10, 1)
-    local = pivotal.value(X, y, Q, t, **weights)
-    agree(pivotal.value(cut(X, [20, 40]), y, cut(Q, [3, 7]), t, block_size=2, **weights), local)
+    local = flat.value(X, y, Q, t, **weights)
+    agree(flat.value(cut(X, [20, 40]), y, cut(Q, [3, 7]), t, block_size=2, **weights), local)
     if "query_weights" in weights:
         own = cut(weights["query_weights"], [5, 5])
         agree(pivotal.value(cut(X, [20, 40]), y, cut(Q, [3, 7]), t, query_weights=own), local)
@@ -368,14 +368,14 @@ def test_the_recall_of_an_approximate_index_is_measured(each_other: bool, tmp_pa
     queries = () if each_other else (Q, np.arange(90) % 2)
     careless = pivotal.neighbors.FaissIVF(n_lists=32, n_probes=1)
     how = {"neighbors": careless, "k": 3, "block_size": 20}
-    one = pivotal.value(cut(X, [1200]), y, *queries, **how).compute()
-    here = pivotal.value(X, y, *queries, **how)
+    one = flat.value(cut(X, [1200]), y, *queries, **how).compute()
+    here = flat.value(X, y, *queries, **how)
     assert here.recall is not None
     assert one.recall is not None
     assert abs(one.recall - here.recall) < 0.07  # other queries are drawn
     assert here.recall < 0.8
     several = cut(X, [600, 600])
-    found = [pivotal.value(several, y, *queries, checkpoint=tmp_path / "c", **how).compute() for _ in range(2)]
+    found = [flat.value(several, y, *queries, checkpoint=tmp_path / "c", **how).compute() for _ in range(2)]
     assert 0.0 < found[0].recall < 1.0
     assert found[0].equals(found[1])  # the second time from the blocks on disk
     assert found[0].error_bound is None
@@ -385,12 +385,12 @@ def test_lists_that_prove_too_short_are_made_longer() -> None:
     y = np.repeat([0, 1, 2], [5, 300, 300])  # between the few of the first class and the third lies all of the second
     X = np.arange(605.0)[:, np.newaxis]
     game = {"utility": pivotal.Hard(third_class="absent"), "k": 1}
-    local = pivotal.value(X, y, X[:3], y[:3], **game)
-    lazy = pivotal.value(cut(X, [150, 455]), y, X[:3], y[:3], **game)
-    assert lazy.compute().settings["depth"] > 305
+    local = flat.value(X, y, X[:3], y[:3], **game)
+    lazy = flat.value(cut(X, [150, 455]), y, X[:3], y[:3], **game)
+    assert lazy.compute().details["depth"] > 305
     assert np.array_equal(lazy.compute().values, local.values)
     with pytest.raises(ValueError, match="lists must be longer"):
-        pivotal.value(cut(X, [150, 455]), y, X[:3], y[:3], **game).array.compute()
+        flat.value(cut(X, [150, 455]), y, X[:3], y[:3], **game).array.compute()
 
 
 def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

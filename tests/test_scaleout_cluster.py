@@ -117,7 +117,8 @@ PROGRAM = """
         with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster, Client(cluster):
             queries = da.from_array(Q, chunks=(10, -1))
             queries = da.map_blocks(stop_here, queries, meta=np.empty((0, 4)), token="queries")
-            values = pivotal.value(da.from_array(X, chunks=(300, -1)), y, queries, t, checkpoint=sys.argv[1])
+            pivotal.set_config(checkpoint=sys.argv[1])
+            values = pivotal.value(da.from_array(X, chunks=(300, -1)), y, queries, t)
             np.save(sys.argv[3], values.compute().values)
 
     if __name__ == "__main__":

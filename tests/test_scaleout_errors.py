@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import flat
 import pivotal
 
 X = np.arange(40.0).reshape(20, 2)
@@ -32,7 +33,7 @@ def _one_thread() -> Any:
     [
         ({"method": "coalitions", "n_samples": 5}, "values are exact on Dask; got method='coalitions'"),
         ({"method": "lava"}, "method='lava' needs its data in memory"),
-        ({"utility": "threshold(0.5)"}, "counts everyone within the radius"),
+        ({"utility": "threshold(0.5)"}, "counts all points within the radius"),
         ({"per_query": True}, "values per query are kept on one machine"),
         ({"neighbors": object()}, "neighbors must be a name, or settings"),
         ({"neighbors": "nearby"}, "neighbors must be one of auto, brute"),
@@ -49,7 +50,7 @@ def _one_thread() -> Any:
 )
 def test_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        pivotal.value(CHUNKS, Y, X[:4], Y[:4], **settings).compute()
+        flat.value(CHUNKS, Y, X[:4], Y[:4], **settings).compute()
 
 
 def test_what_is_no_table() -> None:
@@ -106,7 +107,7 @@ def test_entries_that_are_not_finite() -> None:
 
 
 def test_too_few_points() -> None:
-    with pytest.raises(ValueError, match="points that value each other must be at least two; got 1"):
+    with pytest.raises(ValueError, match="self-valuation needs at least two points; got 1"):
         pivotal.value(CHUNKS[:1], Y[:1]).compute()
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(label=Y), npartitions=2)
     none = frame[frame["a"] < 0]
@@ -125,11 +126,11 @@ def test_exact_lists_that_no_worker_should_hold_name_a_tolerance_that_fits() -> 
     settings: dict[str, Any] = {"semivalue": "shapley", "max_memory": 20_000, "k": 1}
     many = np.arange(4_000.0)[:, np.newaxis]
     labels = np.arange(4_000) % 2
-    lazy = pivotal.value(da.from_array(many, chunks=(1_000, 1)), labels, many[:3], labels[:3], **settings)
+    lazy = flat.value(da.from_array(many, chunks=(1_000, 1)), labels, many[:3], labels[:3], **settings)
     with pytest.raises(ValueError, match=r"look at 4000 points for every query.*Pass tol=0\.01, of which") as caught:
         lazy.compute()
     assert "raise max_memory" in str(caught.value)
-    shorter = pivotal.value(
+    shorter = flat.value(
         da.from_array(many, chunks=(1_000, 1)), labels, many[:3], labels[:3], tol=0.01, **settings
     ).compute()
     exact = pivotal.value(many, labels, many[:3], labels[:3], semivalue="shapley", k=1)
@@ -143,7 +144,8 @@ import sys
 sys.modules["dask"] = sys.modules["distributed"] = None
 import pivotal
 try:
-    pivotal.value([[0.0], [1.0]], [0, 1], [[0.0]], [0], checkpoint="folder")
+    with pivotal.config_context(checkpoint="folder"):
+        pivotal.value([[0.0], [1.0]], [0, 1], [[0.0]], [0])
 except ImportError as error:
     print(error)
 print(pivotal.value([[0.0], [1.0]], [0, 1], [[0.0]], [0], k=1).values)

@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
+import flat
 import pivotal
 from pivotal.analysis.selection import _confirmation, _exchange_search, _likeness, _surroundings
 from pivotal.analysis.selection._choosers import METHODS
@@ -217,7 +218,7 @@ def test_a_ranking_by_value_takes_the_highest(noisy):
 def test_nash_maximises_the_sum_over_queries_step_by_step(noisy):
     X, y, _, _ = noisy
     X, y = X[:40], y[:40]
-    table = pivotal.value(X, y, utility="soft", semivalue="shapley", per_query=True).queries.matrix.toarray()
+    table = flat.value(X, y, utility="soft", semivalue="shapley", per_query=True).queries.matrix.toarray()
     for method, factor in (("nash", 2.0), ("nash-scaled", 2.0 * 40 / 6)):
         chosen: list[int] = []
         for _ in range(6):
@@ -436,7 +437,7 @@ def test_an_interruption_keeps_what_is_reached(noisy, monkeypatch):
         ({"size": 5, "X_test": [[0.0, 0.0]]}, "X_test without y_test"),
         ({"size": 5, "metric": "precomputed"}, "every pair of rows"),
         ({"size": 5, "query_weights": [1.0]}, "query_weights must"),
-        ({"size": 5, "class_weight": "even"}, "class_weight must"),
+        ({"size": 5, "class_weight": "even"}, 'must be "balanced", a mapping of classes'),
     ],
 )
 def test_what_cannot_be_asked_for_is_said(how, message, noisy):

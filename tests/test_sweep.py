@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
+import flat
 import pivotal
 from effort import examples
 from pivotal import RBF, Hard, Shapley, value
@@ -30,7 +31,7 @@ DATA = (X, Y, QUERIES, TARGETS)
 def check_against_value(swept: Sweep, *data: Any, **how: Any) -> None:
     for setting, result in swept.results.items():
         chosen = {**setting._asdict(), "bits": setting.bits or None, **how}
-        assert result.equals(value(*data, **chosen)), setting
+        assert result.equals(flat.value(*data, **chosen)), setting
 
 
 def test_every_setting_is_what_a_call_of_its_own_gives() -> None:
@@ -40,7 +41,7 @@ def test_every_setting_is_what_a_call_of_its_own_gives() -> None:
 
 
 def test_weighted_votes_and_their_bits() -> None:
-    swept = sweep(*DATA, k=[2, 4], weights=["uniform", "distance", "rbf"], bits=[2, 5], block_size=4)
+    swept = flat.sweep(*DATA, k=[2, 4], weights=["uniform", "distance", "rbf"], bits=[2, 5], block_size=4)
     assert [s.bits for s in swept.results if s.k == 2] == [0, 2, 5, 2, 5]  # one vote each needs no bits
     check_against_value(swept, *DATA)
 
@@ -56,7 +57,7 @@ def test_any_data(seed: int, block_size: int, each_other: bool, weighted: bool) 
     how: dict[str, Any] = {"classes": range(3), "tol": 0.01}
     if weighted:
         how["query_weights"] = rng.random(n if each_other else n_queries) + 0.1
-    swept = sweep(*data, k=range(1, 4), semivalue=["banzhaf", "loo"], block_size=block_size, **how)
+    swept = flat.sweep(*data, k=range(1, 4), semivalue=["banzhaf", "loo"], block_size=block_size, **how)
     check_against_value(swept, *data, **how)
 
 
@@ -69,7 +70,7 @@ def test_lists_that_must_grow() -> None:
         [2, 0, 1, 2, 2],
     )
     game = Hard(third_class="absent")
-    swept = sweep(*data, k=[1, 2], utility=["hard", game], block_size=2)
+    swept = flat.sweep(*data, k=[1, 2], utility=["hard", game], block_size=2)
     for k in (1, 2):
         for utility in ("hard", game):
             assert swept.values(k=k, utility=utility).equals(value(*data, k=k, utility=utility))
@@ -89,7 +90,7 @@ def test_one_search_serves_all_settings() -> None:
 
 
 def test_classes_of_queries_may_be_balanced() -> None:
-    swept = sweep(*DATA, k=[1, 2], class_weight="balanced")
+    swept = flat.sweep(*DATA, k=[1, 2], class_weight="balanced")
     check_against_value(swept, *DATA, class_weight="balanced")
 
 
@@ -247,7 +248,7 @@ def test_recommended_bits() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"k": []}, "k must be one or several; got none. Leave it out for the default"),
+        ({"k": []}, "k must be one or several; got none. Omit it for the default"),
         ({"k": [1, 0]}, "k must be an integer of at least 1; got k=0"),
         ({"utility": ["hard", "regression"]}, "must all be for classes or all for numbers; got both"),
         ({"utility": "threshold(1.0)"}, r"a sweep is over games of the k nearest; got threshold\(1.0\)"),
@@ -263,7 +264,7 @@ def test_recommended_bits() -> None:
 def test_bad_sweeps(how: dict[str, Any], message: str) -> None:
     call = {"X_train": X, "y_train": Y, "X_test": QUERIES, "y_test": TARGETS, "k": 2, **how}
     with pytest.raises(ValueError, match=message):
-        sweep(**call)
+        flat.sweep(**call)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,14 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
+import flat
 import pivotal
 import reference
 from effort import examples
 from pivotal.core.games import Threshold, as_game
-from pivotal.core.semivalues import Semivalue, as_semivalue
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import Spec
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.radius import RadiusEngine
 from pivotal.neighbors import Balls, as_balls, as_index
 from pivotal.neighbors._balls import find_balls
@@ -250,7 +253,7 @@ def test_sparse_points_and_files_have_the_same_balls(tmp_path: Path) -> None:
 def test_results_depend_on_neither_threads_nor_blocks(changes: dict[str, Any]) -> None:
     data = points()
     once = pivotal.value(*data, utility=Threshold(0.8), n_jobs=1)
-    again = pivotal.value(*data, utility=Threshold(0.8), **({"n_jobs": 1} | changes))
+    again = flat.value(*data, utility=Threshold(0.8), **({"n_jobs": 1} | changes))
     assert_array_equal(again.values, once.values)
     assert (again.full_utility, again.error_bound) == (once.full_utility, once.error_bound)
 
@@ -280,7 +283,7 @@ def test_points_that_value_each_other_are_not_in_their_own_balls() -> None:
             classes=[0, 1, 2],
         ).values
     assert_allclose(values.values, total / 50, rtol=0, atol=1e-15)
-    assert values.settings["n_players"] == 49
+    assert values.details["n_players"] == 49
     assert_allclose(values.values.sum(), values.full_utility - values.empty_utility, rtol=1e-12)
 
 
@@ -291,8 +294,8 @@ def test_an_estimator_or_a_matrix_of_distances_may_find_the_balls() -> None:
     assert_array_equal(pivotal.value(X, y, X_test, y_test, utility=Threshold(0.8), neighbors=fitted).values, expected)
     among, towards = pairwise_distances(X), pairwise_distances(X_test, X)
     matrix = {"utility": Threshold(0.8), "metric": "precomputed"}
-    assert_array_equal(pivotal.value(among, y, towards, y_test, **matrix).values, expected)
-    assert_array_equal(pivotal.value(among, y, **matrix).values, pivotal.value(X, y, utility=Threshold(0.8)).values)
+    assert_array_equal(flat.value(among, y, towards, y_test, **matrix).values, expected)
+    assert_array_equal(flat.value(among, y, **matrix).values, pivotal.value(X, y, utility=Threshold(0.8)).values)
 
 
 def test_a_query_of_weight_two_counts_twice() -> None:
@@ -312,7 +315,7 @@ def test_lists_found_elsewhere_give_the_same_values() -> None:
     for lists in (peer.radius_neighbors(X_test, return_distance=False), graph, graph.tocoo()):
         values = pivotal.value_from_neighbors(lists, y, y_test, utility=Threshold(0.8))
         assert_array_equal(values.values, expected)
-    assert values.settings["neighbors"] == "precomputed"
+    assert values.details["neighbors"] == "precomputed"
     own = peer.radius_neighbors(return_distance=False)  # of the training points, without themselves
     assert_array_equal(
         pivotal.value_from_neighbors(own, y, utility=Threshold(0.8)).values,
@@ -324,7 +327,7 @@ def test_the_result_says_what_was_played() -> None:
     X, y, X_test, y_test = points()
     values = pivotal.value(X, y, X_test, y_test, utility=Threshold(0.3), k=3)
     sizes = [len(row) for row in NearestNeighbors(radius=0.3).fit(X).radius_neighbors(X_test, return_distance=False)]
-    told = values.settings
+    told = {**values.settings, **values.details}
     assert as_game(told["utility"]) == Threshold(0.3)
     assert told["k"] is None
     assert told["method"] == "exact"
@@ -338,7 +341,7 @@ def test_nobody_near_is_worth_nothing() -> None:
     values = pivotal.value([[0.0], [1.0]], ["a", "b"], [[5.0], [9.0]], ["a", "b"], utility=Threshold(0.0))
     assert_array_equal(values.values, [0.0, 0.0])
     assert values.full_utility == values.empty_utility == 0.5
-    assert values.settings["n_empty_balls"] == 2
+    assert values.details["n_empty_balls"] == 2
 
 
 def test_one_point_alone_earns_what_it_adds_to_nothing() -> None:
@@ -350,7 +353,7 @@ def test_one_point_alone_earns_what_it_adds_to_nothing() -> None:
 
 
 def test_a_block_that_is_interrupted_does_not_count() -> None:
-    engine = RadiusEngine(np.zeros(3, np.int32), Threshold(1.0), as_semivalue("banzhaf"), n_classes=2, n_players=3)
+    engine = RadiusEngine(Spec.of(utility=Threshold(1.0)), np.zeros(3, np.int32), GameShape(3, 2, 3))
     ball = Balls.of(np.array([2]), np.array([0, 1]))
 
     def interrupted() -> Iterator[Balls]:
@@ -408,7 +411,7 @@ LISTS: list[tuple[Any, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("lists", "changes", "message"), LISTS)
 def test_bad_lists_are_refused(lists: Any, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        pivotal.value_from_neighbors(lists, [0, 1, 1], [1], utility=Threshold(1.0), **changes)
+        flat.value_from_neighbors(lists, [0, 1, 1], [1], utility=Threshold(1.0), **changes)
 
 
 def test_a_point_in_its_own_list_is_refused() -> None:
@@ -436,7 +439,7 @@ def test_settings_that_make_no_sense_within_a_radius_are_refused(changes: dict[s
         pytest.importorskip("hnswlib")
     X, y, X_test, y_test = points(12, 2)
     with pytest.raises(ValueError, match=message):
-        pivotal.value(X, y, X_test, y_test, utility=Threshold(0.5), **changes)  # type: ignore[arg-type]
+        flat.value(X, y, X_test, y_test, utility=Threshold(0.5), **changes)  # type: ignore[arg-type]
 
 
 def test_votes_other_than_one_are_refused_by_the_definition() -> None:

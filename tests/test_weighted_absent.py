@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import flat
 import pivotal
 import reference
 from effort import examples
@@ -172,9 +173,9 @@ def crowd(n: int = 240, seed: int = 3) -> tuple[Any, ...]:
 def test_short_lists_keep_their_promise(weights: str, tie: Any) -> None:
     data = crowd()
     settings = {"k": 2, "utility": Hard(tie=tie, third_class="absent"), "weights": weights, "bits": 3, "n_jobs": 1}
-    whole = pivotal.value(*data, tol=0.0, **settings)
-    short = pivotal.value(*data, tol=1e-3, **settings)
-    assert short.settings["depth"] < whole.settings["depth"] == 240
+    whole = flat.value(*data, tol=0.0, **settings)
+    short = flat.value(*data, tol=1e-3, **settings)
+    assert short.details["depth"] < whole.details["depth"] == 240
     assert whole.error_bound < 1e-13
     assert short.error_bound < 2e-3
     assert 0 < np.abs(short.values - whole.values).max() <= short.error_bound
@@ -183,20 +184,20 @@ def test_short_lists_keep_their_promise(weights: str, tie: Any) -> None:
 def test_results_depend_on_neither_threads_nor_blocks() -> None:
     data = crowd(100)
     settings = {"k": 3, "utility": Hard(third_class="absent"), "weights": "distance", "bits": 4}
-    once = pivotal.value(*data, n_jobs=1, **settings)
+    once = flat.value(*data, n_jobs=1, **settings)
     for changes in ({"n_jobs": 2}, {"block_size": 1}, {"block_size": 4}):
-        assert_array_equal(pivotal.value(*data, **{"n_jobs": 1, **changes}, **settings).values, once.values)
+        assert_array_equal(flat.value(*data, **{"n_jobs": 1, **changes}, **settings).values, once.values)
 
 
 def test_points_value_each_other() -> None:
     X, y, _, _ = crowd(25)
     settings = {"k": 2, "utility": Hard(third_class="absent"), "weights": "distance", "bits": 3, "n_jobs": 1}
-    values = pivotal.value(X, y, semivalue="shapley", tol=0.0, **settings)
+    values = flat.value(X, y, semivalue="shapley", tol=0.0, **settings)
     total = np.zeros(25)
     for i in range(25):
         others = np.arange(25) != i
         query = X[i : i + 1], y[i : i + 1]
-        total[others] += pivotal.value(
+        total[others] += flat.value(
             X[others], y[others], *query, semivalue="shapley", tol=0.0, classes=range(4), **settings
         ).values
     assert_allclose(values.values, total / 25, rtol=0, atol=1e-13)

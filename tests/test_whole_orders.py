@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import flat
 import pivotal
 from effort import examples
-from pivotal import KNNValuation
 from pivotal.core.games import Hard, Plurality, Regression, Soft
 from pivotal.core.semivalues import Shapley
+from pivotal.core.spec import Spec
 from pivotal.engine.exact import Engine
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.neighbors import BruteIndex, Orders, orders_of
 
@@ -138,7 +140,7 @@ def by_lists_and_fused(X: np.ndarray, y: np.ndarray, test: tuple | None, **how: 
     """The same values from lists of neighbours, which `per_query` needs, and without them."""
     results = []
     for per_query in (True, False):
-        model = KNNValuation(per_query=per_query, **how).fit(X, y)
+        model = flat.KNNValuation(per_query=per_query, **how).fit(X, y)
         results.append(model.update(*test).result_ if test else model.update().result_)
     return tuple(results)
 
@@ -157,7 +159,7 @@ def test_values_are_those_of_lists_to_the_last_bit(game: Any, semivalue: str, it
     assert fused.full_utility == listed.full_utility
     assert fused.empty_utility == listed.empty_utility
     assert fused.error_bound == listed.error_bound
-    assert fused.settings["depth"] == listed.settings["depth"]
+    assert fused.details["depth"] == listed.details["depth"]
 
 
 @pytest.mark.parametrize("game", [*GAMES, "regression"], ids=str)
@@ -169,7 +171,7 @@ def test_lists_that_a_tolerance_cuts_short_are_those_of_a_search(game: Any, itse
     listed, fused = by_lists_and_fused(X, y, test, k=4, utility=game, semivalue="shapley", tol=0.06)
     np.testing.assert_array_equal(fused.values, listed.values)
     assert fused.error_bound == listed.error_bound
-    assert fused.settings["depth"] == listed.settings["depth"] < 149
+    assert fused.details["depth"] == listed.details["depth"] < 149
 
 
 @given(
@@ -202,9 +204,9 @@ def test_threads_blocks_and_batches_change_no_bit(game: str) -> None:
     y, targets = rng.integers(0, 4, 700), rng.integers(0, 4, 90)
     weights = rng.random(90)
     how: dict[str, Any] = {"k": 5, "utility": game, "semivalue": "shapley"}
-    one = KNNValuation(n_jobs=1, **how).fit(X, y).update(queries, targets, weights).result_
+    one = flat.KNNValuation(n_jobs=1, **how).fit(X, y).update(queries, targets, weights).result_
     for n_jobs, block_size in ((2, None), (3, 1), (5, 7), (1, 64)):
-        model = KNNValuation(n_jobs=n_jobs, block_size=block_size, **how).fit(X, y)
+        model = flat.KNNValuation(n_jobs=n_jobs, block_size=block_size, **how).fit(X, y)
         model.update(queries[:33], targets[:33], weights[:33]).update(queries[33:], targets[33:], weights[33:])
         np.testing.assert_array_equal(model.result_.values, one.values)
         assert model.result_.full_utility == one.full_utility
@@ -224,8 +226,8 @@ def test_who_goes_by_lists() -> None:
     X, labels = rng.normal(size=(50, 2)), rng.integers(0, 2, 50).astype(np.int32)
 
     def engine(game: Any, semivalue: Any = Shapley(), **more: Any) -> Engine:  # noqa: B008
-        sizes = {"k": 3, "n_classes": 2, "n_players": 50, "most": 50}
-        return Engine(labels, game, semivalue, **{**sizes, "tol": 1e-16, **more})
+        spec = Spec.of(k=3, utility=game, semivalue=semivalue, tol=more.get("tol", 1e-16))
+        return Engine(spec, labels, GameShape(50, 2, 50, more.get("largest_vote")))
 
     index = BruteIndex(X)
     for game in (Hard(), Soft(), Plurality()):

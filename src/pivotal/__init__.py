@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pivotal.analysis.label_errors import LabelErrors, clean, find_label_errors
     from pivotal.analysis.selection import Selection, remove_harmful, select
     from pivotal.baselines.retraining import value_by_retraining
+    from pivotal.core.config import config_context, get_config, set_config
     from pivotal.core.conventions import Convention, conventions
     from pivotal.core.games import (
         DCG,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
         Soft,
         Threshold,
     )
+    from pivotal.core.method_choice import Coalitions, Exact, Permutations, method
+    from pivotal.core.methods import Method, methods
+    from pivotal.core.metric_settings import Metric
+    from pivotal.core.query_weights import QueryWeights
     from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley
     from pivotal.core.verify import Verification, verify
     from pivotal.core.version import __version__
@@ -44,12 +49,12 @@ if TYPE_CHECKING:
     from pivotal.research import datasets, paper
     from pivotal.results.values import Values
     from pivotal.tables import read_table
+    from pivotal.valuation.editable import EditableKNNValuation
     from pivotal.valuation.estimator import KNNValuation
-    from pivotal.valuation.methods import Method, methods
-    from pivotal.valuation.owners import value_owners, value_owners_from_neighbors
+    from pivotal.valuation.from_neighbors import value_from_neighbors
     from pivotal.valuation.retrieval.document_values import value_retrieval
     from pivotal.valuation.sweep import BitsDiagnostic, Sweep, bits_diagnostic, sweep
-    from pivotal.valuation.value import value, value_from_neighbors
+    from pivotal.valuation.value import value
 
 __all__ = [
     "DCG",
@@ -60,7 +65,10 @@ __all__ = [
     "BetaShapley",
     "BitsDiagnostic",
     "CheckUp",
+    "Coalitions",
     "Convention",
+    "EditableKNNValuation",
+    "Exact",
     "Game",
     "Hard",
     "Hit",
@@ -70,10 +78,13 @@ __all__ = [
     "Linear",
     "Measure",
     "Method",
+    "Metric",
     "Mixture",
     "NeighborIndex",
+    "Permutations",
     "Plurality",
     "Precision",
+    "QueryWeights",
     "Recall",
     "ReciprocalRank",
     "Regression",
@@ -91,11 +102,14 @@ __all__ = [
     "bits_diagnostic",
     "check",
     "clean",
+    "config_context",
     "conventions",
     "datasets",
     "embed",
     "find_label_errors",
+    "get_config",
     "interop",
+    "method",
     "methods",
     "neighbors",
     "paper",
@@ -105,12 +119,11 @@ __all__ = [
     "report",
     "retrieval",
     "select",
+    "set_config",
     "sweep",
     "value",
     "value_by_retraining",
     "value_from_neighbors",
-    "value_owners",
-    "value_owners_from_neighbors",
     "value_retrieval",
     "verify",
     "write_report",
@@ -140,16 +153,21 @@ _HOME = {
         "Soft",
         "Threshold",
     ],
-    "valuation.methods": ["Method", "methods"],
+    "core.methods": ["Method", "methods"],
+    "core.method_choice": ["Coalitions", "Exact", "Permutations", "method"],
+    "core.metric_settings": ["Metric"],
+    "core.query_weights": ["QueryWeights"],
+    "core.config": ["config_context", "get_config", "set_config"],
+    "valuation.editable": ["EditableKNNValuation"],
+    "valuation.from_neighbors": ["value_from_neighbors"],
     "neighbors": ["NeighborIndex"],
-    "valuation.owners": ["value_owners", "value_owners_from_neighbors"],
     "report": ["write_report"],
     "results.values": ["Values"],
     "tables": ["read_table"],
     "valuation.retrieval.document_values": ["value_retrieval"],
     "core.semivalues": ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley"],
     "valuation.sweep": ["BitsDiagnostic", "Sweep", "bits_diagnostic", "sweep"],
-    "valuation.value": ["value", "value_from_neighbors"],
+    "valuation.value": ["value"],
     "core.verify": ["Verification", "verify"],
     "core.weights": ["RBF", "Linear"],
 }

@@ -30,7 +30,7 @@ def owner_table(
     values : Values or array-like of shape (n_train,)
         What the points are worth, as `pivotal.value` says.
     owner_values : Values
-        What the owners are worth, as `pivotal.value_owners` says; the ids are the owners.
+        What the owners are worth, as ``pivotal.value(..., groups=owners)`` says; the ids are the owners.
     owners : array-like of shape (n_train,)
         Owner of each training point, in training order.
     budget, non_negative, decimals
@@ -47,7 +47,7 @@ def owner_table(
     >>> import pivotal
     >>> from pivotal.analysis import owner_table
     >>> data, owners = ([[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0]), ["ann", "ann", "bob"]
-    >>> values, players = pivotal.value(*data, k=1), pivotal.value_owners(*data, owners, k=1)
+    >>> values, players = pivotal.value(*data, k=1), pivotal.value(*data, k=1, groups=owners)
     >>> owner_table(values, players, owners, budget=100, decimals=2)
            points  sum  player payout_by_sum payout_by_player
     owner
@@ -56,7 +56,7 @@ def owner_table(
     """
     if not isinstance(owner_values, Values):
         raise TypeError(
-            f"owner_values must be what pivotal.value_owners returns; got {type(owner_values).__name__}. "
+            f"owner_values must be what pivotal.value(..., groups=owners) returns; got {type(owner_values).__name__}. "
             "Value the owners first."
         )
     how: dict[str, Any] = {"budget": budget, "non_negative": non_negative, "decimals": decimals}
@@ -64,7 +64,7 @@ def owner_table(
     if set(by_sum.index) != set(owner_values.ids.tolist()) or len(by_sum) != len(owner_values):
         raise ValueError(
             f"owner_values must have a value for each of the {len(by_sum)} owners; got {len(owner_values)} values "
-            f"of others or not of all. Use the same owners as in value_owners."
+            f"of others or not of all. Use the same owners in both."
         )
     by_player = payouts(owner_values, owner_values.ids, **how)
     by_sum = by_sum.loc[by_player.index]

@@ -62,7 +62,7 @@ def chance(
         n_queries=n_queries,
         ids=ids_of(X_train, ids),
         settings={
-            "method": "rand",
+            "method": "random",
             "random_state": int(random_state) if isinstance(random_state, numbers.Integral) else None,
             "version": __version__,
         },

@@ -1,4 +1,4 @@
-"""`bf`: the definition of the value, every coalition of the training points for every query."""
+"""`enumeration`: the definition of the value, every coalition of the training points for every query."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.conventions import Convention
-from pivotal.core.games import Game, as_game, check_classes
+from pivotal.core.games import Game
 from pivotal.core.label_encoding import LabelEncoding
-from pivotal.core.metric_settings import record_metric
 from pivotal.core.progress import tqdm
-from pivotal.core.semivalues import Semivalue, as_semivalue
-from pivotal.core.validation import check_features, check_k, check_same_length
+from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import Spec
+from pivotal.core.validation import check_features, check_same_length
 from pivotal.core.verify import verify
 from pivotal.core.version import __version__
-from pivotal.core.voting import as_votes
-from pivotal.core.weights import Weights, as_bits, as_weights, resolution
+from pivotal.core.weights import Weights
 from pivotal.engine.solvers import check_votes_allowed
 from pivotal.neighbors import NeighborAudit, as_index
 from pivotal.neighbors.metrics import Metric
@@ -69,10 +68,20 @@ def enumerate_coalitions(
     >>> enumerate_coalitions([[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0], k=1).values
     array([0.25, 0.25, 0.5 ])
     """
-    k = check_k(k)
-    game, drawn, kernel = as_game(utility), as_semivalue(semivalue), as_weights(weights)
-    precision = as_bits(bits)
-    if kernel.weighted:
+    spec = Spec.of(
+        k=k,
+        utility=utility,
+        semivalue=semivalue,
+        weights=weights,
+        bits=bits,
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        classes=classes,
+        method="enumeration",
+    )
+    game, weighted = spec.game, spec.weights.weighted
+    if weighted:
         check_votes_allowed(game)
     if game.radius is not None:
         raise ValueError(
@@ -81,7 +90,6 @@ def enumerate_coalitions(
         )
     features = check_features(X_train, "X_train")
     queries = check_features(X_test, "X_test", like=features)
-    check_classes(game, classes)
     labels, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes, tables=False)
     targets, n_classes = encoding.encode(y_test, "y_test"), encoding.n_classes
     check_same_length(features, labels, "X_train", "y_train")
@@ -92,28 +100,32 @@ def enumerate_coalitions(
             f"enumeration takes at most {_MOST_POINTS} training points, for each doubles the work; got {n}. "
             'Use method="exact", which computes the same values.'
         )
-    search: dict[str, Any] = {"metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
-    index = as_index(neighbors, features, **search)
+    search: dict[str, Any] = {
+        "metric": spec.metric.name,
+        "metric_params": spec.metric.parameters,
+        "n_jobs": n_jobs,
+    }
+    index = as_index(spec.neighbors, features, **search)
     indices, distances = index.search(queries, n)
-    audit = NeighborAudit(neighbors, index, features, **search)
-    audit.check_lists(queries, len(targets), n, weighted=kernel.weighted)
-    verdict = audit.verdict(k, weighted=kernel.weighted)
-    votes = as_votes(kernel, distances, k, precision)
+    audit = NeighborAudit(spec.neighbors, index, features, **search)
+    audit.check_lists(queries, len(targets), n, weighted=weighted)
+    verdict = audit.verdict(spec.k, weighted=weighted)
+    votes = spec.votes(distances)
     values = np.zeros(n)
     label_set = range(n_classes) if n_classes else None
     for q in tqdm(range(len(targets)), unit="query", disable=not progress, desc="enumerating"):
         values[indices[q]] += verify(
             labels[indices[q]].tolist(),
             targets[q].item(),
-            k=k,
+            k=spec.k,
             utility=game,
-            semivalue=drawn,
+            semivalue=spec.semivalue,
             votes=None if votes is None else votes[q],
             classes=label_set,
         ).exact
     near_labels = labels[indices]
     ballots = np.ones_like(indices) if votes is None else votes
-    everybody = game.everyone(near_labels, ballots, targets, n_classes, k)
+    everybody = game.everyone(near_labels, ballots, targets, n_classes, spec.k)
     nobody = game.nobody(targets, n_classes)
     return Values(
         values / len(targets),
@@ -126,15 +138,7 @@ def enumerate_coalitions(
         neighbors_exact=verdict.exact,
         recall=verdict.recall,
         ids=as_ids(ids_of(X_train, ids), n),
-        vote_resolution=resolution(precision) if kernel.weighted else 0.0,
-        settings={
-            "method": "bf",
-            "k": k,
-            "utility": str(game),
-            "semivalue": str(drawn),
-            "weights": str(kernel),
-            "bits": precision if kernel.weighted else None,
-            **record_metric(metric, metric_params),
-            "version": __version__,
-        },
+        vote_resolution=spec.vote_resolution,
+        settings={name: own for name, own in spec.settings().items() if name != "tol"},
+        details={"version": __version__},
     )

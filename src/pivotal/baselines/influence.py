@@ -111,7 +111,7 @@ def influence(
         n_queries=task.y_test.size,
         ids=task.ids,
         settings={
-            "method": "inf",
+            "method": "influence",
             "model": "logistic regression",
             "C": C,
             "scale": bool(scale),

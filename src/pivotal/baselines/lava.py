@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from pivotal.baselines._baseline_inputs import check_positive, classification
-from pivotal.core.metric_settings import record_metric
+from pivotal.core.metric_settings import as_metric
 from pivotal.core.progress import tqdm
 from pivotal.core.random import as_generator
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas
@@ -156,7 +156,7 @@ def lava(
             "label_weight": label_weight,
             "regularization": regularization,
             "p": p,
-            **record_metric(metric, None),
+            "metric": str(as_metric(metric)),
             "sampled": sampled,
             "random_state": int(random_state) if isinstance(random_state, numbers.Integral) else None,
             "version": __version__,

@@ -30,14 +30,10 @@ _SETTINGS: Final = {
     "metric": "metric",
     "neighbors": "neighbors",
     "tol": "tol",
-    "max_memory": "max_memory",
     "method": "method",
-    "params": "method_params",
-    "samples": "n_samples",
-    "target_se": "target_se",
-    "max_time": "max_time",
-    "checkpoint": "checkpoint",
 }
+# Those that are parameters of the method, and what they are called there.
+_PARAMETERS: Final = {"samples": "n_samples", "target_se": "target_se", "max_time": "max_time"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,12 +242,12 @@ def _check_method(options: argparse.Namespace) -> None:
     """Refuse a method that needs test rows where there are none."""
     if getattr(options, "method", None) is None:
         return
-    from pivotal.valuation.methods import as_method
+    from pivotal.core.method_choice import as_choice
 
     rows = [getattr(options, "test", None), getattr(options, "split", None)]
     # These commands score their choice on the test rows, so they do not value by them.
     unused = getattr(options, "rows_value_each_other", False)
-    if "a test set" in as_method(options.method).needs and (unused or rows == [None, None]):
+    if "a test set" in as_choice(options.method).method.needs and (unused or rows == [None, None]):
         fix = "choose another" if unused else "name some with --test, or hold some out with --split 0.2"
         raise UsageError(f"--method {options.method} needs test rows to value by; {fix}.")
 
@@ -322,13 +318,18 @@ def value_rows(
     defaults : mapping, optional
         Arguments of `pivotal.value` that this command sets where nothing was said.
     """
+    from pivotal.core.config import config_context
+    from pivotal.core.method_choice import method
     from pivotal.results.values import Values
     from pivotal.valuation.value import value
 
-    chosen = {name: getattr(options, option, None) for option, name in _SETTINGS.items()}
-    settings = {**(defaults or {}), **{name: choice for name, choice in chosen.items() if choice is not None}}
+    settings = {**(defaults or {}), **_chosen(options, _SETTINGS)}
+    parameters = {**(getattr(options, "params", None) or {}), **_chosen(options, _PARAMETERS)}
     if settings.get("method", "exact") != "exact":
-        settings["random_state"] = options.seed
+        parameters["random_state"] = options.seed
+    if parameters:
+        settings["method"] = method(settings.get("method", "exact"), **parameters)
+    machine = _chosen(options, {"max_memory": "max_memory", "checkpoint": "checkpoint"})
     prepared = data.prepared
     X_test, y_test = (prepared.X_test, prepared.y_test) if against_test else (None, None)
     if X_test is None and prepared.X.shape[0] < 2:
@@ -336,21 +337,19 @@ def value_rows(
             f"{data.name} has 1 row, and self-valuation needs at least two; add rows, or test rows with --test."
         )
     start = time.perf_counter()
-    values = value(
-        prepared.X,
-        prepared.y,
-        X_test,
-        y_test,
-        ids=prepared.ids,
-        n_jobs=options.jobs,
-        progress=screen.progress,
-        **settings,
-    )
-    if not isinstance(values, Values):
-        values = values.compute()  # on Dask, values are computed when that is asked for
+    with config_context(n_jobs=options.jobs, progress=screen.progress, **machine):
+        values = value(prepared.X, prepared.y, X_test, y_test, ids=prepared.ids, **settings)
+        if not isinstance(values, Values):
+            values = values.compute()  # on Dask, values are computed when that is asked for
     screen.detail(f"valued in {time.perf_counter() - start:.2f} s: {dict(values.settings)}")
     screen.tell(describe(values, by_test=X_test is not None))
     return values
+
+
+def _chosen(options: argparse.Namespace, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options that were given, under the names that the library has for them."""
+    found = {name: getattr(options, option, None) for option, name in names.items()}
+    return {name: choice for name, choice in found.items() if choice is not None}
 
 
 def describe(values: Values, *, by_test: bool) -> str:

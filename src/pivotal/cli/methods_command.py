@@ -22,7 +22,7 @@ def run(_: argparse.Namespace) -> None:
     """Print the table."""
     import textwrap
 
-    from pivotal.valuation.methods import methods
+    from pivotal.core.methods import methods
 
     found = methods()
     wide = [max(len(getattr(one, column)) for one in found) + 2 for column in ("name", "kind")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-__all__ = ["default", "is_given", "plain"]
+__all__ = ["default", "is_default", "is_given", "plain"]
 
 _Choice = TypeVar("_Choice", int, float, str)
 
@@ -49,6 +49,11 @@ def default(choice: _Choice) -> _Choice:
 def is_given(choice: Any) -> bool:
     """Return whether a caller passed this: neither a default nor None."""
     return choice is not None and not isinstance(choice, _Default)
+
+
+def is_default(choice: Any) -> bool:
+    """Return whether a choice is the default of a signature, which nobody passed."""
+    return isinstance(choice, _Default)
 
 
 def plain(choice: Any) -> Any:

@@ -13,6 +13,8 @@ from pivotal.core.types import AnyArray
 
 __all__ = ["LabelEncoding"]
 
+_NO_CLASSES: pd.Index[Any] = pd.Index([])
+
 
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
@@ -78,7 +80,7 @@ class LabelEncoding:
     @property
     def classes(self) -> pd.Index[Any]:
         """The label set, in the order of its codes; empty for regression."""
-        return pd.Index([]) if self.codes is None else self.codes.classes
+        return _NO_CLASSES if self.codes is None else self.codes.classes
 
     @property
     def n_classes(self) -> int:

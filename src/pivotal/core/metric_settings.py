@@ -1,34 +1,82 @@
-"""The metric of a valuation as settings keep it, in content that JSON knows, and back."""
+"""The metric of a valuation: a name or a function with its parameters, and the text that settings keep of it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["describe_choice", "read_metric", "record_metric"]
+from pivotal.core.calls import read_call, write_call
+from pivotal.core.settings_text import is_not_kept, not_kept
+
+__all__ = ["Metric", "as_metric", "read_metric"]
 
 _MOST_NUMBERS: Final = 10_000  # of a parameter; larger ones, such as the inverse of a large covariance, are only named
 _DEFAULT: Final = "euclidean"
-# Metrics that say nothing without their parameters, where a result does not keep any.
-_OF_PARAMETERS: Final = ("minkowski", "wminkowski", "mahalanobis", "seuclidean")
 
 
-def record_metric(metric: str | Callable[..., float], metric_params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the entries of the settings that say which metric it was.
+class Metric:
+    """A metric with its parameters, as ``metric=`` takes it.
+
+    Parameters
+    ----------
+    name : str or callable
+        Any metric of scikit-learn, or a function of two rows.
+    **parameters
+        Its parameters, such as ``p`` of ``"minkowski"``.
 
     Examples
     --------
-    >>> record_metric("minkowski", {"p": 3, "w": np.array([1.0, 2.0])})
-    {'metric': 'minkowski', 'metric_params': {'p': 3, 'w': [1.0, 2.0]}}
+    >>> print(Metric("minkowski", p=3, w=np.array([1.0, 2.0])))
+    minkowski(p=3, w=[1.0, 2.0])
     """
-    parameters = {name: _plain(content) for name, content in (metric_params or {}).items()} or None
+
+    __slots__ = ("name", "parameters")
+
+    def __init__(self, name: str | Callable[..., float], **parameters: Any) -> None:
+        self.name, self.parameters = name, {key: own for key, own in parameters.items() if own is not None} or None
+
+    def __str__(self) -> str:
+        parameters = {key: _plain(content) for key, content in (self.parameters or {}).items()}
+        lost = next((content for content in parameters.values() if is_not_kept(content)), None)
+        if not isinstance(self.name, str) or lost is not None:
+            return not_kept(self.name)
+        return write_call(self.name, parameters)
+
+    def __repr__(self) -> str:
+        own = "".join(f", {key}={content!r}" for key, content in (self.parameters or {}).items())
+        return f"Metric({self.name!r}{own})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return self.name == other.name and repr(self.parameters) == repr(other.parameters)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def as_metric(metric: Any, metric_params: Mapping[str, Any] | None = None) -> Metric:
+    """Return the metric that is meant: a name, perhaps with parameters in parentheses, a function, or an object.
+
+    Examples
+    --------
+    >>> as_metric("minkowski(p=3)") == as_metric("minkowski", {"p": 3}) == Metric("minkowski", p=3)
+    True
+    """
+    if isinstance(metric, Metric):
+        if metric_params:
+            raise ValueError("metric_params go with the name of a metric; got a Metric, which has its own. Omit them.")
+        return metric
     if isinstance(metric, str):
-        return {"metric": metric, "metric_params": parameters}
-    name = getattr(metric, "__name__", type(metric).__name__)
-    return {"metric": str(name), "metric_params": parameters, "metric_is_function": True}
+        if is_not_kept(metric):
+            raise ValueError(f"metric was {metric}, which settings do not keep. Pass metric= yourself.")
+        found = read_call(metric) if "(" in metric else None
+        if found is not None and not found[1]:
+            arrays = {key: np.array(own) if isinstance(own, list | tuple) else own for key, own in found[2].items()}
+            return Metric(found[0], **{**arrays, **(metric_params or {})})
+    return Metric(metric, **dict(metric_params or {}))
 
 
 def read_metric(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
@@ -41,45 +89,29 @@ def read_metric(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None
 
     Examples
     --------
-    >>> read_metric(record_metric("minkowski", {"p": 3}))
+    >>> read_metric({"metric": "minkowski(p=3)"})
     ('minkowski', {'p': 3})
     """
     if "metric" not in settings:
         return _DEFAULT, None
-    name = str(settings["metric"])
-    if settings.get("metric_is_function"):
-        raise ValueError(f"the metric {name} is a function, which a result does not keep")
-    if "metric_params" not in settings and name in _OF_PARAMETERS:
-        raise ValueError(f"the parameters of the metric {name} were not kept by the version that computed the values")
-    parameters = settings.get("metric_params")
-    if parameters is None:
-        return name, None
-    return name, {key: _content(name, key, content) for key, content in parameters.items()}
+    text = str(settings["metric"])
+    if is_not_kept(text):
+        raise ValueError(
+            f"the metric {text[1:-1]} is a function, or has large parameters, which a result does not keep"
+        )
+    found = as_metric(text)
+    return str(found.name), found.parameters
 
 
 def _plain(content: Any) -> Any:
-    """Return a parameter as JSON has it; what it cannot hold is only named."""
+    """Return a parameter as text can hold it; what it cannot hold is only named."""
     if isinstance(content, np.generic):
         content = content.item()
-    if isinstance(content, float) and not math.isfinite(content):
-        return {"number": str(content)}
     if content is None or isinstance(content, bool | int | float | str):
         return content
     if not callable(content):
         array = np.asarray(content)
-        if array.dtype.kind in "biuf" and array.size <= _MOST_NUMBERS and np.isfinite(array).all():
+        finite = array.dtype.kind in "biu" or (array.dtype.kind == "f" and bool(np.isfinite(array).all()))
+        if finite and array.size <= _MOST_NUMBERS:
             return array.tolist()
-    return {"not kept": type(content).__name__}
-
-
-def _content(metric: str, name: str, content: Any) -> Any:
-    if isinstance(content, Mapping):
-        if "number" in content:
-            return float(content["number"])
-        raise ValueError(f"the parameter {name} of the metric {metric} was too large for a result to keep")
-    return np.array(content) if isinstance(content, list | tuple) else content
-
-
-def describe_choice(choice: Any) -> str:
-    """Return what the settings say of a choice that may be an object: text as it is, else the name of its kind."""
-    return choice if isinstance(choice, str) else str(getattr(choice, "__name__", type(choice).__name__))
+    return not_kept(content)

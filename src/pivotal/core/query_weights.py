@@ -11,13 +11,13 @@ import pandas as pd
 from pivotal.core.labels import ClassCodes
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["ALIKE", "QueryWeights"]
+__all__ = ["ALIKE", "QueryWeights", "as_query_weights"]
 
 _LEAST, _MOST = 1e-100, 1e100  # whose squares, for variances, are numbers too
 
 
 class QueryWeights(NamedTuple):
-    """What the caller said about how much queries count; every one counts the same if nothing was said."""
+    """How much queries count, by themselves and by their class; every one counts the same if nothing is said."""
 
     weights: Any = None
     """A number for each query: finite, at least 0, not all 0."""
@@ -41,7 +41,9 @@ class QueryWeights(NamedTuple):
         if self.by_class is not None:
             if codes is None or targets.ndim > 1:
                 got = "regression" if codes is None else "many labels per point"
-                raise ValueError(f"class_weight needs one class per query; got {got}. Use query_weights.")
+                raise ValueError(
+                    f"weights of classes need one class per query; got {got}. Use a weight for each query."
+                )
             weights = weights * _of_classes(self.by_class, targets, codes)[targets]
         with np.errstate(over="ignore"):
             total = float(weights.sum())
@@ -54,6 +56,21 @@ class QueryWeights(NamedTuple):
 
 
 ALIKE = QueryWeights()
+
+
+def as_query_weights(query_weights: Any) -> QueryWeights:
+    """Return how much queries count: numbers, what classes count, or an object that says both.
+
+    Examples
+    --------
+    >>> as_query_weights("balanced")
+    QueryWeights(weights=None, by_class='balanced')
+    """
+    if isinstance(query_weights, QueryWeights):
+        return query_weights
+    if isinstance(query_weights, str | Mapping):
+        return QueryWeights(None, query_weights)
+    return QueryWeights(query_weights)
 
 
 def _check_weights(given: Any, n_queries: int) -> FloatArray:
@@ -85,17 +102,18 @@ def _of_classes(class_weight: Any, targets: AnyArray, codes: ClassCodes) -> Floa
         unknown = [label for label, code in zip(class_weight, named, strict=True) if code < 0]
         if unknown:
             raise ValueError(
-                f"class_weight must name classes; got {unknown[0]!r}, which no point has. Leave it out, or correct it."
+                f"query_weights must name classes; got {unknown[0]!r}, which no point has. Leave it out, or correct it."
             )
         weights = np.ones(n_classes)
         try:
             weights[named] = np.array(list(class_weight.values()), dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"class_weight must map classes to numbers; got {dict(class_weight)!r}.") from None
-        return _check_range(weights, "class_weight")
+            raise ValueError(f"query_weights must map classes to numbers; got {dict(class_weight)!r}.") from None
+        return _check_range(weights, "query_weights")
     if not isinstance(class_weight, str) or class_weight != "balanced":
         raise ValueError(
-            f'class_weight must be "balanced", a mapping of classes to numbers, or None; got {class_weight!r}.'
+            f'weights of queries must be "balanced", a mapping of classes to numbers, or a number per query; '
+            f"got {class_weight!r}."
         )
     # Classes without queries have no part in it.
     counts = np.bincount(targets, minlength=n_classes)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pivotal.core.games import Game
-from pivotal.core.semivalues import Semivalue
+from pivotal.core.plan import Plan
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray
 from pivotal.engine.exact import Engine
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.multilabel import MultiLabelEngine, MultiLabelRadius
 from pivotal.engine.passes import QueryCounter
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.sampling.drawing import check_sampled_votes
-from pivotal.engine.sampling.plan import Plan
 from pivotal.engine.sampling.sampled import SamplingEngine
 from pivotal.engine.solvers import check_votes_allowed
 from pivotal.results.per_query import Keeper
@@ -29,34 +28,26 @@ def check_votes(game: Game, plan: Plan) -> None:
 
 
 def make_counter(
-    plan: Plan,
-    labels: AnyArray,
-    game: Game,
-    semivalue: Semivalue,
-    *,
-    largest_vote: int | None,
-    keeper: Keeper | None = None,
-    **how: Any,
+    spec: Spec, labels: AnyArray, shape: GameShape, *, n_jobs: int | None = -1, keeper: Keeper | None = None
 ) -> QueryCounter:
     """Return the engine of a method.
 
     Parameters
     ----------
-    plan : Plan
-        The method, and when to stop.
-    labels, game, semivalue, largest_vote, keeper, **how
+    spec, labels, shape, n_jobs, keeper
         As in `pivotal.engine.exact.Engine`.
     """
+    plan, game = spec.plan, spec.game
     if keeper is not None and (plan.method != "exact" or game.radius is not None):
         raise ValueError(
             f"values per query are kept of exact games of the k nearest; got method={plan.method!r} and "
-            f"utility={str(game)!r}. Leave out per_query."
+            f"utility={str(game)!r}. Omit per_query."
         )
     many = labels.ndim == 2
     if many and (keeper is not None or plan.method != "exact"):
         raise ValueError(
             f"many labels per point are valued exactly and for all queries together; got method={plan.method!r} and "
-            f"per_query={keeper is not None}. Leave them out, or value one label at a time."
+            f"per_query={keeper is not None}. Omit them, or value one label at a time."
         )
     if game.radius is not None:
         if plan.method != "exact":
@@ -64,10 +55,9 @@ def make_counter(
                 f"{game} has closed forms at any size and is not sampled; got method={plan.method!r}. "
                 'Use method="exact".'
             )
-        within = MultiLabelRadius if many else RadiusEngine
-        return within(labels, game, semivalue, n_classes=how["n_classes"], n_players=how["n_players"])
+        return (MultiLabelRadius if many else RadiusEngine)(spec, labels, shape)
     if many:
-        return MultiLabelEngine(labels, game, semivalue, largest_vote=largest_vote, **how)
+        return MultiLabelEngine(spec, labels, shape, n_jobs=n_jobs)
     if plan.method == "exact":
-        return Engine(labels, game, semivalue, largest_vote=largest_vote, keeper=keeper, **how)
-    return SamplingEngine(labels, game, semivalue, plan=plan, **how)
+        return Engine(spec, labels, shape, n_jobs=n_jobs, keeper=keeper)
+    return SamplingEngine(spec, labels, shape, plan=plan, n_jobs=n_jobs)

@@ -6,7 +6,7 @@ the mean over the queries so far, with a bound on its error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from pivotal.core.games import Game
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.solvers import Block, Solver, make_solver
@@ -74,28 +75,16 @@ class Engine:
 
     Parameters
     ----------
+    spec : Spec
+        What is to be computed.
     labels : int32 or float64 array of shape (n_train,)
         Class codes, or responses for regression.
-    game, semivalue : Game, Semivalue
-        What a coalition earns, and how coalitions are drawn.
-    k, n_classes : int
-        Number of neighbours that vote, and of classes.
-    n_players : int
-        Number of points in the game of one query: n_train, or one less when the points query each other.
-    most : int
-        Longest lists that can be had.
-    tol : float
-        Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole.
-    largest_vote : int, optional
-        Largest integer vote; None means one vote each.
-    votes_fall : bool, default=True
-        Whether votes never grow with distance.
+    shape : GameShape
+        How many play the game of one query, and how they vote.
     n_jobs : int or None, default=-1
         Threads, as scikit-learn counts them.
     keeper : Keeper, optional
         Keeps the values of single queries, where they are asked for.
-    members : int64 array of shape (n_classes,), optional
-        Number of points of each class, where `labels` are those of some of the points only; counted when None.
 
     Attributes
     ----------
@@ -110,36 +99,17 @@ class Engine:
 
     def __init__(
         self,
+        spec: GameSpec,
         labels: AnyArray,
-        game: Game,
-        semivalue: Semivalue,
+        shape: GameShape,
         *,
-        k: int,
-        n_classes: int,
-        n_players: int,
-        most: int,
-        tol: float,
-        largest_vote: int | None = None,
-        votes_fall: bool = True,
         n_jobs: int | None = -1,
         keeper: Keeper | None = None,
-        members: IndexArray | None = None,
     ) -> None:
-        self._labels, self._game, self._semivalue = labels, game, semivalue
-        self._k, self._n_classes, self._n_players = k, n_classes, n_players
-        self._largest_vote, self._tol, self._keeper = largest_vote, tol, keeper
-        self._lists = Lists(
-            labels,
-            game,
-            semivalue,
-            k=k,
-            n_classes=n_classes,
-            n_players=n_players,
-            most=most,
-            tol=tol,
-            votes_fall=votes_fall,
-            members=members,
-        )
+        self._labels, self._game, self._semivalue = labels, spec.game, spec.semivalue
+        self._k, self._n_classes, self._n_players = spec.k, shape.n_classes, shape.n_players
+        self._largest_vote, self._tol, self._keeper = shape.largest_vote, spec.tol, keeper
+        self._lists = Lists(spec, labels, shape)
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
         self._solvers: dict[int, Solver] = {}
@@ -309,18 +279,17 @@ class Engine:
         """Mean over the queries so far; shape (n_train,)."""
         return self._sums.points.means(self._sums.tally.divisor)
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values so far, with their error bound, which takes the lists of neighbours as right."""
         depth, error = self.precision()
-        told = {"depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
+        found = {"method": "exact", "depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
         tally = self._sums.tally
         return tally.result(
             self.values(),
-            {**settings, "method": "exact", **told},
+            found,
             error=error,
             query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
-            ids=ids,
-            vote_resolution=vote_resolution,
+            **about,
             queries=None if self._keeper is None else self._keeper.gather(self._sums.rows, self._labels),
         )
 

@@ -6,16 +6,14 @@ in all of them, and so are their votes: a label costs no search, only another su
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pivotal.core.games import Game
-from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine
+from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.solvers import Block
 from pivotal.neighbors import Balls
@@ -31,13 +29,13 @@ class MultiLabelEngine(Engine):
     ----------
     labels : int32 array of shape (n_train, n_labels)
         0 and 1.
-    game, semivalue, **how
+    spec, shape, n_jobs
         As in `Engine`; there are two classes.
     """
 
-    def __init__(self, labels: CodeArray, game: Game, semivalue: Semivalue, **how: Any) -> None:
+    def __init__(self, spec: GameSpec, labels: CodeArray, shape: GameShape, *, n_jobs: int | None = -1) -> None:
         # With two classes the k nearest decide every game, so the lists do not depend on the label.
-        super().__init__(np.ascontiguousarray(labels[:, 0]), game, semivalue, **how)
+        super().__init__(spec, np.ascontiguousarray(labels[:, 0]), shape, n_jobs=n_jobs)
         self._columns = np.ascontiguousarray(labels.T)
 
     def whole_solver(self) -> None:
@@ -77,9 +75,9 @@ class MultiLabelEngine(Engine):
         self._sums = replace(self._sums, points=points, tally=tally)
         return True
 
-    def result(self, *, settings: Mapping[str, Any], **more: Any) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values so far, with their error bound."""
-        return super().result(settings={**settings, "n_labels": len(self._columns)}, **more)
+        return super().result(**_with_labels(about, len(self._columns)))
 
 
 class MultiLabelRadius(RadiusEngine):
@@ -89,17 +87,17 @@ class MultiLabelRadius(RadiusEngine):
     ----------
     labels : int32 array of shape (n_train, n_labels)
         0 and 1.
-    game, semivalue, n_classes, n_players
+    spec, shape
         As in `RadiusEngine`; there are two classes.
     """
 
-    def __init__(self, labels: CodeArray, game: Game, semivalue: Semivalue, *, n_classes: int, n_players: int) -> None:
-        super().__init__(labels[:, 0], game, semivalue, n_classes=n_classes, n_players=n_players)
+    def __init__(self, spec: GameSpec, labels: CodeArray, shape: GameShape) -> None:
+        super().__init__(spec, labels[:, 0], shape)
         self._columns = np.ascontiguousarray(labels.T)
 
-    def result(self, *, settings: Mapping[str, Any], **more: Any) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values so far; only rounding keeps them from being exact."""
-        return super().result(settings={**settings, "n_labels": len(self._columns)}, **more)
+        return super().result(**_with_labels(about, len(self._columns)))
 
     def _play(
         self, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
@@ -111,3 +109,7 @@ class MultiLabelRadius(RadiusEngine):
             earned = self._play_for(column, balls, truth, weights / n_labels, values)
             everyone[label], nobody[label] = earned
         return everyone.mean(axis=0), nobody.mean(axis=0)
+
+
+def _with_labels(about: dict[str, Any], n_labels: int) -> dict[str, Any]:
+    return {**about, "details": {**(about.get("details") or {}), "n_labels": n_labels}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from pivotal.core.progress import tqdm
@@ -41,8 +41,8 @@ class QueryCounter(Protocol):
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
-        """Values so far, with their errors; these take the lists of neighbours as right."""
+    def result(self, **about: Any) -> Values:
+        """Values so far, with their errors, which take the lists of neighbours as right; `about` is for `Values`."""
 
 
 def count_queries(

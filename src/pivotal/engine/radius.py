@@ -6,15 +6,15 @@ there are no ranks, no k and nothing to truncate, and the values are exact whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pivotal.core.games import Game, Threshold
-from pivotal.core.semivalues import Semivalue
+from pivotal.core.games import Threshold
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
+from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import Tally
@@ -40,16 +40,12 @@ class RadiusEngine:
 
     Parameters
     ----------
+    spec : Spec
+        What is to be computed; the game is a `Threshold`, or a `Mixture` of them.
     labels : int32 array of shape (n_train,)
         Class codes.
-    game : Threshold, or Mixture of them
-        What a coalition earns.
-    semivalue : Semivalue
-        How coalitions are drawn.
-    n_classes : int
-        Number of classes.
-    n_players : int
-        Number of points in the game of one query: n_train, or one less when the points query each other.
+    shape : GameShape
+        How many play the game of one query.
 
     Attributes
     ----------
@@ -61,10 +57,11 @@ class RadiusEngine:
 
     title = "valuing"
 
-    def __init__(self, labels: CodeArray, game: Game, semivalue: Semivalue, *, n_classes: int, n_players: int) -> None:
+    def __init__(self, spec: GameSpec, labels: CodeArray, shape: GameShape) -> None:
         from pivotal.kernels.threshold import fill_share
 
-        self._labels, self._game, self._n_classes = labels, game, n_classes
+        self._labels, self._game, self._n_classes = labels, spec.game, shape.n_classes
+        n_players, semivalue = shape.n_players, spec.semivalue
         self.depth = n_players
         others = np.arange(n_players + 1)
         self._alone = np.zeros(n_players + 1)
@@ -112,10 +109,9 @@ class RadiusEngine:
         """Mean over the queries so far; shape (n_train,)."""
         return self._sums.points.means(self._sums.tally.divisor)
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values so far; only rounding keeps them from being exact."""
-        told = {
-            "k": None,
+        found = {
             "method": "exact",
             "n_players": self.depth,
             "n_classes": self._n_classes,
@@ -124,13 +120,8 @@ class RadiusEngine:
             "n_empty_balls": self._sums.n_empty_balls,
         }
         tally = self._sums.tally
-        return tally.result(
-            self.values(),
-            {**settings, **told},
-            query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
-            ids=ids,
-            vote_resolution=vote_resolution,
-        )
+        errors = self._sums.points.standard_errors(tally.divisor, tally.squared_weight)
+        return tally.result(self.values(), found, query_standard_error=errors, **about)
 
     def suffices(self, indices: object, targets: AnyArray) -> bool:
         """Return whether the balls are complete, which they always are."""

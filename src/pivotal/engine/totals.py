@@ -90,8 +90,9 @@ class Tally:
     def result(
         self,
         values: FloatArray,
-        settings: Mapping[str, Any],
+        found: Mapping[str, Any],
         *,
+        details: Mapping[str, Any] | None = None,
         error: float = 0.0,
         rounding: float = 0.0,
         **more: Any,
@@ -102,8 +103,10 @@ class Tally:
         ----------
         values : float64 array of shape (n_train,)
             Mean over the queries.
-        settings : mapping
-            How they were computed.
+        found : mapping
+            What the computation found, such as how long lists were.
+        details : mapping, optional
+            What else is known of it.
         error : float, default=0.0
             What integration adds to what truncation costs, at most: proved; in units of the range of the utility.
         rounding : float, default=0.0
@@ -111,11 +114,9 @@ class Tally:
         **more
             What else `Values` takes.
         """
-        if (
-            self.weight != self.n_queries or self.heaviest != 1.0
-        ):  # queries had weights, which those who read should know
+        if self.weight != self.n_queries or self.heaviest != 1.0:  # queries had weights, which readers should know
             effective = self.divisor**2 / self.squared_weight if self.squared_weight > 0.0 else 0.0
-            settings = {**settings, "query_weight": self.weight, "effective_queries": effective}
+            found = {**found, "query_weight": self.weight, "effective_queries": effective}
         return Values(
             values,
             n_queries=self.n_queries,
@@ -123,7 +124,7 @@ class Tally:
             empty_utility=self.empty / self.divisor,
             proved_bound=self.spread * (self.truncation / self.divisor + error),
             rounding_allowance=self.spread * (_ROUNDING + rounding),
-            settings=settings,
+            details={**(details or {}), **found},
             **more,
         )
 

@@ -8,11 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from pivotal.core.games import Game
-from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.core.voting import as_votes
-from pivotal.core.weights import Weights
+from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.solvers import Block
 
 __all__ = ["Lists", "Voters"]
@@ -25,15 +23,15 @@ class Voters:
     ----------
     engine : Engine or sampler
         Says how long lists should be.
-    weights : Weights
-        How votes fall with distance.
-    k, bits, n_players : int
-        Number of neighbours that vote, bits of a vote, points in the game of one query.
+    spec : Spec
+        How votes fall with distance, and how many neighbours vote.
+    n_players : int
+        Points in the game of one query.
     """
 
-    def __init__(self, engine: Judge, weights: Weights, *, k: int, bits: int, n_players: int) -> None:
-        self._engine, self._weights, self._k, self._bits, self._n_players = engine, weights, k, bits, n_players
-        self._needed = min(n_players, weights.depth(k))
+    def __init__(self, engine: Judge, spec: Spec, *, n_players: int) -> None:
+        self._engine, self._spec, self._n_players = engine, spec, n_players
+        self._needed = min(n_players, spec.weights.depth(spec.k))
         self._depth = engine.depth
 
     def for_counter(self, engine: Judge) -> Voters:
@@ -61,7 +59,7 @@ class Voters:
             # For the queries after these as well.
             self._depth = min(2 * self._depth, self._n_players)
             indices, distances = search(max(self._depth, self._needed))
-        votes = as_votes(self._weights, distances, self._k, self._bits, first)
+        votes = self._spec.votes(distances, first)
         return indices[:, : self._depth], None if votes is None else votes[:, : self._depth]
 
 
@@ -79,7 +77,7 @@ class Lists:
 
     Parameters
     ----------
-    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall, members
+    spec, labels, shape
         As in `pivotal.engine.exact.Engine`.
 
     Attributes
@@ -88,28 +86,16 @@ class Lists:
         How long lists should be.
     """
 
-    def __init__(
-        self,
-        labels: AnyArray,
-        game: Game,
-        semivalue: Semivalue,
-        *,
-        k: int,
-        n_classes: int,
-        n_players: int,
-        most: int,
-        tol: float,
-        votes_fall: bool = True,
-        members: IndexArray | None = None,
-    ) -> None:
-        self._labels, self._semivalue, self._tol = labels, semivalue, tol
+    def __init__(self, spec: GameSpec, labels: AnyArray, shape: GameShape) -> None:
+        game, k, n_classes, n_players = spec.game, spec.k, shape.n_classes, shape.n_players
+        self._labels, self._semivalue, self._tol = labels, spec.semivalue, spec.tol
         self._k, self._n_classes, self._n_players = k, n_classes, n_players
-        self._factor = game.truncation_factor(n_classes, votes_fall=votes_fall)
+        self._factor = game.truncation_factor(n_classes, votes_fall=shape.votes_fall)
         self._top_k = game.sees_only_top_k(n_classes)
         self._some_top_k = any(part.sees_only_top_k(n_classes) for _, part in game.parts())
-        depth = max(min(k, n_players), semivalue.depth(k, tol, n_players, self._factor))
-        self.depth = min(most, depth if self._top_k else 4 * depth)
-        self._members = self._count(labels) if members is None else members
+        depth = max(min(k, n_players), spec.semivalue.depth(k, spec.tol, n_players, self._factor))
+        self.depth = min(shape.max_depth, depth if self._top_k else 4 * depth)
+        self._members = self._count(labels) if shape.members is None else shape.members
         self._reach: dict[int, FloatArray] = {}
 
     def with_labels(self, labels: AnyArray) -> Lists:

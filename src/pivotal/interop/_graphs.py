@@ -14,7 +14,7 @@ from pivotal.core.validation import check_k, is_sparse
 from pivotal.core.voting import as_votes
 from pivotal.core.weights import Weights, as_bits, as_weights, resolution
 from pivotal.results.values import Values
-from pivotal.valuation.value import value_from_neighbors
+from pivotal.valuation.from_neighbors import value_from_neighbors
 
 __all__ = ["from_knn_graph", "value_knn_graph"]
 
@@ -95,7 +95,7 @@ def value_knn_graph(
     ----------
     graph : sparse matrix of shape (n, n)
         Distances from each point to its neighbours, as `from_knn_graph` takes them. Points that are listed as their
-        own neighbour are left out of their row.
+        own neighbour are omitted from their row.
     y : array-like of shape (n,)
         Labels, or numbers for regression.
     k, weights, bits
@@ -116,7 +116,7 @@ def value_knn_graph(
     array([ 0.25  ,  0.25  , -0.3125,  0.125 ])
     """
     if settings.keys() & {"indices", "y_train", "y_test", "votes"}:
-        raise TypeError("value_knn_graph takes neighbours, votes and queries from the graph; leave them out.")
+        raise TypeError("value_knn_graph takes neighbours, votes and queries from the graph; omit them.")
     k, voting = check_k(k), as_weights(weights)
     precision = as_bits(bits)
     game = as_game(settings.get("utility", "hard"))

@@ -63,6 +63,7 @@ def pydvl_arguments(values: Values) -> dict[str, Any]:
     error = np.zeros(len(values)) if values.standard_error is None else values.standard_error
     kept = {name: getattr(values, name) for name in _KEPT}
     kept |= {"sampled": values.standard_error is not None, "settings": thaw(values.settings)}
+    kept |= {"details": thaw(values.details)}
     return {
         "values": values.values.copy(),
         "variances": error**2 * values.n_queries,

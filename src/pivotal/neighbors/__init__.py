@@ -31,7 +31,7 @@ from pivotal.neighbors._orders import Orders
 from pivotal.neighbors._recall import measure_recall
 from pivotal.neighbors._shells import Shells
 from pivotal.neighbors._sources import RowSource, is_source, open_source
-from pivotal.neighbors.chunks import ChunkedIndex, as_bytes
+from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, NeighborIndex, fitting_queries
 
 __all__ = [
@@ -57,7 +57,6 @@ __all__ = [
     "TreeIndex",
     "Verdict",
     "as_balls",
-    "as_bytes",
     "as_index",
     "audited_queries",
     "blocks",

@@ -15,7 +15,6 @@ and a quarter for what a search needs beside them.
 from __future__ import annotations
 
 import numbers
-import re
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.sizes import as_bytes
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.validation import check_features, is_sparse
 from pivotal.neighbors._sources import Chunk, RowSource, open_source
@@ -30,9 +30,7 @@ from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result
 from pivotal.neighbors.index import ENTRY_BYTES, Index
 from pivotal.neighbors.metrics import Engine, Metric, check_size, make_engine
 
-__all__ = ["DEFAULT_MEMORY", "ChunkedIndex", "as_bytes"]
-
-DEFAULT_MEMORY = 2**30
+__all__ = ["ChunkedIndex"]
 
 # What an entry of a list takes in a search: the list of the chunk, both lists in one with their order, a shortlist of
 # twice the depth.
@@ -40,35 +38,8 @@ _SEARCH_BYTES = 16 + 2 * 32 + 2 * 20
 # What a shortlist takes beyond that.
 _SPARE_BYTES = 128 * 20
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
-
 # Their parameters are estimated from all points together.
 _ESTIMATED = {"seuclidean": {"V"}, "mahalanobis": {"V", "VI"}}
-
-
-def as_bytes(max_memory: int | str | None) -> int:
-    """Return a size in bytes, 1 GiB for None.
-
-    Examples
-    --------
-    >>> from pivotal.neighbors.chunks import as_bytes
-    >>> as_bytes("2GB"), as_bytes("1.5 MiB"), as_bytes(4096)
-    (2000000000, 1572864, 4096)
-    """
-    if max_memory is None:
-        return DEFAULT_MEMORY
-    if isinstance(max_memory, numbers.Integral) and not isinstance(max_memory, bool) and max_memory >= 1:
-        return int(max_memory)
-    found = _SIZE.fullmatch(max_memory) if isinstance(max_memory, str) else None
-    unit = {**_UNITS, **_BINARY_UNITS}.get(found[2].lower()) if found else None
-    size = int(float(found[1]) * unit) if found and unit else 0
-    if size < 1:
-        raise ValueError(
-            f'max_memory must be a number of bytes, or text such as "2GB" or "512MiB"; got {max_memory!r}.'
-        )
-    return size
 
 
 class ChunkedIndex(Index):

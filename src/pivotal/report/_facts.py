@@ -122,7 +122,7 @@ def check_efficiency(values: Values) -> dict[str, Any] | None:
         return None
     total, gain = math.fsum(values.values), values.full_utility - values.empty_utility
     sums = f"The values sum to {number(total, 6)}, and all points together gain {number(gain, 6)}"
-    if values.settings.get("semivalue") != "shapley" or values.settings.get("normalized"):
+    if values.settings.get("semivalue") != "shapley" or values.details.get("normalized"):
         return {"title": "Sum", "text": f"{sums} over none; only Shapley values must agree here.", "ok": None}
     gap = abs(total - gain)
     text = f"{sums} over none: a difference of {number(gap, 2)}."

@@ -136,7 +136,7 @@ class CertainValues(ValueRecord):
     @property
     def effective_queries(self) -> float:
         """Number of queries that count alike and would say as much: all of them, unless they have weights."""
-        return float(self.settings.get("effective_queries", self.n_queries))
+        return float(self.details.get("effective_queries", self.n_queries))
 
     def interval(self, level: float = 0.95, *, queries: bool | None = None, given_neighbors: bool = False) -> Interval:
         """Return where the true values lie: those over all queries that might come, of which these are a sample.
@@ -288,7 +288,7 @@ class CertainValues(ValueRecord):
             raise ValueError(
                 "the stability of an order needs the values of each query; got none. Ask for them with per_query=True."
             )
-        if "effective_queries" in self.settings:
+        if "effective_queries" in self.details:
             raise ValueError("stability draws queries that count alike; these have weights. Leave out query_weights.")
         sign = -1.0 if best else 1.0
         first = np.argsort(sign * self.values, kind="stable")[:n]

@@ -46,6 +46,7 @@ class ValueRecord:
     vote_resolution: float
     recall: float | None
     settings: Mapping[str, Any]
+    details: Mapping[str, Any]
     queries: PerQuery | None
 
     def __init__(
@@ -65,6 +66,7 @@ class ValueRecord:
         vote_resolution: float = 0.0,
         recall: float | None = None,
         settings: Mapping[str, Any] | None = None,
+        details: Mapping[str, Any] | None = None,
         queries: PerQuery | None = None,
     ) -> None:
         bound_name = "proved_bound"
@@ -92,6 +94,7 @@ class ValueRecord:
             "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
             "recall": share,
             "settings": freeze({} if settings is None else settings, "settings"),
+            "details": freeze({} if details is None else details, "details"),
             "queries": queries if queries is None else queries.check(array.size),
         }
         for name, content in checked.items():
@@ -128,7 +131,8 @@ class ValueRecord:
         if self.queries is not None:
             more, about["per_query"] = self.queries.to_columns()
             columns |= more
-        write_table(path, columns, {**about, "ids": tag, "settings": thaw(self.settings)})
+        told = {"settings": thaw(self.settings), "details": thaw(self.details)}
+        write_table(path, columns, {**about, "ids": tag, **told})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -143,8 +147,9 @@ class ValueRecord:
         """
         table, about = read_table(path)
         with told_as_damage(path):
-            if not isinstance(about["settings"], dict):
-                raise ValueError("settings must be an object")
+            for name in ("settings", "details"):
+                if not isinstance(about.setdefault(name, {}), dict):
+                    raise ValueError(f"{name} must be an object")
             about = from_before_bounds_had_parts(about)
             errors: dict[str, Any] = {
                 name: numbers_of(table[name], pa.float64(), name) for name in _ERRORS if name in table.column_names
@@ -154,6 +159,7 @@ class ValueRecord:
                 ids=decode_ids(table["id"], about["ids"]),
                 **errors,
                 settings=about["settings"],
+                details=about["details"],
                 queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
                 **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
             )
@@ -172,7 +178,10 @@ class ValueRecord:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return _rebuild, (type(self), {**state, "settings": thaw(self.settings)})  # a mapping proxy cannot be pickled
+        return _rebuild, (
+            type(self),
+            {**state, "settings": thaw(self.settings), "details": thaw(self.details)},
+        )  # a mapping proxy cannot be pickled
 
 
 def _rebuild(kind: type[ValueRecord], state: dict[str, Any]) -> ValueRecord:

@@ -70,7 +70,9 @@ class Values(CertainValues):
         Share of the true neighbours that were found, measured on some of the queries: the smallest over the first
         k, k + 1, ... of the lists. None where it was not measured; `neighbors_exact` says whether there was a need to.
     settings : mapping of str to JSON values, optional
-        How the values were computed: k, utility, semivalue, and so on.
+        What was asked for: k, utility, semivalue, and so on. It goes back in, as ``pivotal.value(..., **settings)``.
+    details : mapping of str to JSON values, optional
+        What the computation found: how long lists were, how many samples were drawn, the version of the package.
     queries : PerQuery, optional
         The values of each single query, where they were asked for; `per_query` is their matrix.
 
@@ -113,7 +115,7 @@ class Values(CertainValues):
     @property
     def neighbors_given(self) -> bool:
         """Whether the lists of neighbours were the input, so that bounds hold given these and nothing was searched."""
-        return self.settings.get("neighbors") == "precomputed"
+        return "precomputed" in (self.details.get("neighbors"), self.settings.get("neighbors"))
 
     @property
     def per_query(self) -> sparse.csr_array | None:
@@ -147,13 +149,17 @@ class Values(CertainValues):
         Examples
         --------
         >>> import pivotal
-        >>> values = pivotal.value([[0.0], [1.0], [2.0]], ["cat", "dog", "cat"], [[0.2]], ["cat"], k=1, per_query=True)
+        >>> data = [[0.0], [1.0], [2.0]], ["cat", "dog", "cat"], [[0.2]], ["cat"]
+        >>> values = pivotal.value(*data, k=1, method=pivotal.Exact(per_query=True))
         >>> print(values.explain(0))
         query 0 is labelled cat: 1 of its 1 nearest agrees. For: row 0 (cat) +0.75, row 2 (cat) +0.25.
         Against: row 1 (dog) -0.25.
         """
         if self.queries is None:
-            raise ValueError("explanations need the values of each query; got none. Ask for them with per_query=True.")
+            raise ValueError(
+                "explanations need the values of each query; got none. Ask for them with "
+                "method=pivotal.Exact(per_query=True)."
+            )
         number = self.queries.find(query)
         if number is None:
             last = len(self.queries.targets) - 1
@@ -223,7 +229,7 @@ class Values(CertainValues):
     def _extreme(self, n: int, *, best: bool) -> pd.DataFrame:
         order = self.order() if best else self.order()[::-1]
         frame = self.to_frame().iloc[order[: as_count("n", n)]]
-        if self.queries is None or "effective_queries" in self.settings:
+        if self.queries is None or "effective_queries" in self.details:
             return frame
         return frame.assign(stability=self.stability(n, best=best).reindex(frame.index).to_numpy())
 
@@ -277,7 +283,7 @@ class Values(CertainValues):
             rounding_allowance=rounding,
             standard_error=None if self.standard_error is None else self.standard_error * abs(scale),
             query_standard_error=None if self.query_standard_error is None else self.query_standard_error * abs(scale),
-            settings={**self.settings, "normalized": True},
+            details={**self.details, "normalized": True},
             queries=None if self.queries is None else self.queries.scaled(scale),
         )
 

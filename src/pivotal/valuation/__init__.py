@@ -1,14 +1,17 @@
-"""The public face: checks what comes in, connects the rooms and returns `Values`.
+"""The public face: checks what comes in, connects the modules and returns `Values`.
 
-value           `value`, `value_from_neighbors`
-estimator       `KNNValuation`: training points fitted once, queries counted batch by batch
-editable        training points that change after they were valued
-owners          owners as players
-sweep           many settings from one search
-retrieval       rankings and relevance to values of documents
-dask            the same calls on Dask
-methods         every way to value by name; `dispatch` goes from the name to what runs
-fitted_models   what a fitted nearest-neighbour model of scikit-learn brings
+value            `value`: features and labels in, values out
+from_neighbors   `value_from_neighbors`: lists of neighbours in, values out
+group_valuation  groups of points as players, for both
+estimator        `KNNValuation`: training points fitted once, queries counted batch by batch
+editable         `EditableKNNValuation`: training points that change after they were valued
+point_valuation  what these share: fitted points, an index, an engine
+batch            one batch of queries on its way into the sums
+sweep            many settings from one search
+retrieval        rankings and relevance to values of documents
+dask             the same calls on Dask
+dispatch         methods that are functions, of `pivotal.baselines`
+fitted_models    what a fitted nearest-neighbour model of scikit-learn brings
 """
 
 from pivotal.core.lazy import submodules_of

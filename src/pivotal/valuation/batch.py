@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.config import Resources
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.far_points import FarPoints
 from pivotal.engine.joblib_backend import Errand, can_be_sent, chosen_workers, say_here, why_here
@@ -37,10 +38,8 @@ class Batch:
         Their labels.
     weights : float64 array of shape (n_queries,) or None
         How much each query counts; 1 each when None.
-    n_jobs, block_size, progress
-        As in `pivotal.KNNValuation`.
-    max_memory : int or None
-        Bytes.
+    resources : Resources
+        Threads, memory, progress bars.
     """
 
     index: Index
@@ -48,10 +47,7 @@ class Batch:
     queries: Any
     targets: AnyArray
     weights: FloatArray | None
-    n_jobs: int | None
-    block_size: int | None
-    max_memory: int | None
-    progress: bool
+    resources: Resources
 
     def count(self, engine: QueryCounter, voters: Voters, depth: int) -> None:
         """Count the queries of a game of the k nearest: on workers, by whole orders, or list by list."""
@@ -65,12 +61,12 @@ class Batch:
 
     def count_balls(self, engine: QueryCounter, radius: float) -> None:
         """Count the queries of a game that all points within a radius play."""
-        say_here(self.n_jobs, why_here(engine, self.index))
+        say_here(self.resources.n_jobs, why_here(engine, self.index))
 
         def balls(part: slice) -> tuple[Iterator[Balls], None]:
             if self.queries is None:
-                return self.index.search_radius_self(part.start, part.stop, radius, self.max_memory), None
-            return self.index.search_radius(self.queries[part], radius, self.max_memory), None
+                return self.index.search_radius_self(part.start, part.stop, radius, self.resources.budget), None
+            return self.index.search_radius(self.queries[part], radius, self.resources.budget), None
 
         self._count(engine, balls, _BALL)
 
@@ -82,18 +78,22 @@ class Batch:
 
     def queries_at_once(self, depth: int) -> int:
         """Return how many queries make a block, with lists of this length."""
-        return self.index.block_size(depth, self.max_memory) if self.block_size is None else self.block_size
+        return (
+            self.index.block_size(depth, self.resources.budget)
+            if self.resources.block_size is None
+            else self.resources.block_size
+        )
 
     def _count(self, engine: QueryCounter, lists: Callable[[slice], tuple[Any, CodeArray | None]], depth: int) -> None:
         at_once = self.queries_at_once(depth)
-        count_queries(engine, self.targets, lists, at_once, weights=self.weights, progress=self.progress)
+        count_queries(engine, self.targets, lists, at_once, weights=self.weights, progress=self.resources.progress)
 
     def _count_on_backend(self, engine: QueryCounter, voters: Voters, depth: int) -> bool:
         """Count on the workers of the joblib backend that the user chose, if there is one and they can."""
-        if (workers := chosen_workers(self.n_jobs)) is None:
+        if (workers := chosen_workers(self.resources.n_jobs)) is None:
             return False
         if not can_be_sent(engine, self.index):
-            say_here(self.n_jobs, why_here(engine, self.index))
+            say_here(self.resources.n_jobs, why_here(engine, self.index))
             return False
         small = engine.for_worker()
         return workers.count(
@@ -102,10 +102,10 @@ class Batch:
             self.queries,
             self.targets,
             depth=depth,
-            block_size=self.block_size,
-            max_memory=self.max_memory,
+            block_size=self.resources.block_size,
+            max_memory=self.resources.budget,
             weights=self.weights,
-            progress=self.progress,
+            progress=self.resources.progress,
         )
 
     def _count_whole_orders(self, engine: QueryCounter) -> bool:
@@ -113,7 +113,7 @@ class Batch:
         index = self.index
         if not isinstance(index, BruteIndex):
             return False
-        counter = FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, self.n_jobs))
+        counter = FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, self.resources.n_jobs))
         if counter is None:
             return False
         rows = self.features if self.queries is None else self.queries
@@ -122,5 +122,6 @@ class Batch:
             own = np.arange(part.start, part.stop) if self.queries is None else np.full(part.stop - part.start, -1)
             return index.rows(rows[part]), own
 
-        counter.count(queries, self.targets, weights=self.weights, block_size=self.block_size, progress=self.progress)
+        how = self.resources
+        counter.count(queries, self.targets, weights=self.weights, block_size=how.block_size, progress=how.progress)
         return True

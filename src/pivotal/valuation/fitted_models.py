@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from pivotal.core.games import as_game
 from pivotal.core.given import is_given
 from pivotal.core.identity import token
+from pivotal.core.metric_settings import Metric, as_metric
 from pivotal.core.weights import as_weights
 
 __all__ = ["FittedModel"]
@@ -80,18 +81,14 @@ class FittedModel:
         """
         model = self.neighbors
         parameters = {name: own for name, own in model.effective_metric_params_.items() if own is not None} or None
-        found = {
-            "k": model.n_neighbors,
-            "weights": model.weights,
-            "metric": model.effective_metric_,
-            "metric_params": parameters,
-        }
+        metric = Metric(model.effective_metric_, **(parameters or {}))
+        found = {"k": model.n_neighbors, "weights": model.weights, "metric": metric}
         # What the model was made with says the same as what it made of it.
-        said = {**found, "metric": model.metric, "metric_params": model.metric_params or parameters}
+        said = {**found, "metric": Metric(model.metric, **(model.metric_params or parameters or {}))}
         for name, own in found.items():
             if is_given(given[name]) and not any(_agree(name, given[name], one) for one in (own, said[name])):
                 raise ValueError(
-                    f"a model brings its own {name}, and this one has {name}={said[name]!r}; got "
+                    f"a model brings its own {name}, and this one has {name}={_shown(said[name])!r}; got "
                     f"{name}={given[name]!r} as well. Leave it out."
                 )
         if not is_given(given["utility"]):
@@ -110,12 +107,16 @@ def _same(rows: Any) -> Any:
     return rows
 
 
+def _shown(choice: Any) -> Any:
+    return choice.name if isinstance(choice, Metric) and choice.parameters is None else choice
+
+
 def _agree(name: str, given: Any, own: Any) -> bool:
     """Return whether two settings mean the same."""
     if name == "weights":
         given, own = as_weights(given), as_weights(own)
-    if name == "metric_params":
-        given, own = given or None, own or None
+    if name == "metric":
+        given, own = ((metric.name, metric.parameters) for metric in map(as_metric, (given, own)))
     try:
         return given is own or bool(given == own) or token(given) == token(own)
     except (TypeError, ValueError):  # arrays among the parameters, or objects that cannot be told by their content

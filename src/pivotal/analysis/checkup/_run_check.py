@@ -23,11 +23,12 @@ from pivotal.analysis.checkup._weak_groups import find_clusters, find_weak_group
 from pivotal.analysis.checkup._worth import find_idle
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses
+from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
 from pivotal.core.version import __version__
-from pivotal.neighbors import KeptLists, as_bytes, as_index, blocks
+from pivotal.neighbors import KeptLists, as_index, blocks
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 

@@ -13,10 +13,11 @@ import numpy as np
 from pivotal.analysis.label_errors._nearest import Nearest, ask_nearest
 from pivotal.analysis.label_errors._voters import Opinions, as_voters_see
 from pivotal.core.games import Game
+from pivotal.core.sizes import as_bytes
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_probability, is_sparse
 from pivotal.core.version import __version__
-from pivotal.neighbors import NeighborAudit, as_bytes, as_index, is_source, open_source
+from pivotal.neighbors import NeighborAudit, as_index, is_source, open_source
 from pivotal.neighbors.metrics import Metric
 
 __all__ = ["Request", "check_features_of", "check_number", "check_odds", "check_trees"]

@@ -13,6 +13,8 @@ from pivotal.analysis.selection._likeness import KernelMeans
 from pivotal.analysis.selection._rival_libraries import condensed, edited, facility_location
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._wishes import Wishes, class_quotas
+from pivotal.core.method_choice import Exact
+from pivotal.core.metric_settings import as_metric
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 from pivotal.results.values import Values
@@ -96,8 +98,7 @@ def _valued(data: SelectionData, **how: Any) -> Values:
         "k": 5,
         "utility": "soft",
         "query_weights": data.weights,
-        "metric": data.metric,
-        "metric_params": data.metric_params,
+        "metric": as_metric(data.metric, data.metric_params),
         "neighbors": data.neighbors,
         "n_jobs": data.n_jobs,
         "classes": np.arange(int(max(data.codes.max(), data.targets.max())) + 1),
@@ -126,7 +127,7 @@ def _of_queries(data: SelectionData, semivalue: str) -> FloatArray:
             f"this method keeps the value of every row to every query, {data.n_rows} x {len(data.targets)} numbers, "
             'which are too many. Use method="exchange", or fewer rows.'
         )
-    values = _valued(data, semivalue=semivalue, per_query=True)
+    values = _valued(data, semivalue=semivalue, method=Exact(per_query=True))
     assert values.queries is not None
     return values.queries.matrix.toarray()
 

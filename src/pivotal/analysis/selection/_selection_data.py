@@ -11,10 +11,11 @@ import pandas as pd
 
 from pivotal.core.labels import ClassCodes, as_labels, check_same_kind
 from pivotal.core.query_weights import QueryWeights
+from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
-from pivotal.neighbors import Index, as_bytes, as_index
+from pivotal.neighbors import Index, as_index
 from pivotal.neighbors.metrics import Metric
 
 __all__ = ["SelectionData"]

@@ -7,7 +7,7 @@ has them computed from the lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,14 +71,14 @@ class EditableEngine:
 
     def __init__(
         self,
-        make: Callable[[AnyArray, Sequence[Any], int], Engine],
+        make: Callable[[AnyArray, Any, int], Engine],
         search: Search,
         game: Game,
         k: int,
         points: Any,
         index: Index,
         labels: AnyArray,
-        classes: Sequence[Any],
+        classes: Any,
         *,
         each_other: bool,
         progress: bool,
@@ -161,7 +161,7 @@ class EditableEngine:
         scene = met()
         self._turn_to(scene, np.arange(len(scene.targets)) >= len(old.targets))
 
-    def relabel(self, labels: AnyArray, targets: AnyArray, points: IndexArray, classes: Sequence[Any]) -> None:
+    def relabel(self, labels: AnyArray, targets: AnyArray, points: IndexArray, classes: Any) -> None:
         """Give points other labels; `labels` and `targets` are those of all, after the change."""
         old = self._scene
         chosen = np.zeros(len(labels), np.bool_)
@@ -173,7 +173,7 @@ class EditableEngine:
         scene = replace(old, labels=labels, classes=classes, targets=targets, engine=engine)
         self._turn_to(scene, self._touched(touched, engine))
 
-    def add(self, points: Any, labels: AnyArray, targets: AnyArray, classes: Sequence[Any]) -> None:
+    def add(self, points: Any, labels: AnyArray, targets: AnyArray, classes: Any) -> None:
         """Add training points, as the last ones; `labels` and `targets` are those of all, after the change."""
         old = self._scene
         points = as_kind(points, old.points)
@@ -195,7 +195,7 @@ class EditableEngine:
             touched = np.concatenate([touched, np.ones(n_new, np.bool_)])
         self._turn_to(replace(scene, near=near), self._touched(touched, engine))
 
-    def remove(self, gone: AnyArray, labels: AnyArray, targets: AnyArray, classes: Sequence[Any]) -> None:
+    def remove(self, gone: AnyArray, labels: AnyArray, targets: AnyArray, classes: Any) -> None:
         """Remove training points, given as a mask; `labels` and `targets` are those of the others."""
         old, each_other = self._scene, self._scene.queries is None
         engine = self._make(labels, classes, len(labels) - each_other)
@@ -212,7 +212,7 @@ class EditableEngine:
             near = near.without(gone)
         self._turn_to(replace(scene, near=near), self._touched(touched, engine), stay, gone)
 
-    def drop(self, gone: AnyArray, labels: AnyArray, targets: AnyArray, classes: Sequence[Any]) -> None:
+    def drop(self, gone: AnyArray, labels: AnyArray, targets: AnyArray, classes: Any) -> None:
         """Forget queries, given as a mask; `targets` are those of the others."""
         old, stay = self._scene, ~gone
         engine = self._relabelled(labels, classes)
@@ -233,12 +233,12 @@ class EditableEngine:
         answers = self._solved()
         return answers.points.means(self._tally(answers).divisor)
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values with their error bound."""
         answers, scene = self._solved(), self._scene
         lists = scene.near.first(answers.values.shape[1])
         scene.engine.adopt(answers.points, self._tally(answers), lists, answers.values, scene.targets)
-        return scene.engine.result(ids=ids, vote_resolution=vote_resolution, settings=settings)
+        return scene.engine.result(**about)
 
     @property
     def _seen(self) -> int:
@@ -258,7 +258,7 @@ class EditableEngine:
         changed: AnyArray = (one.indices[:, :seen] != two.indices[:, :seen]).any(axis=1)
         return changed
 
-    def _relabelled(self, labels: AnyArray, classes: Sequence[Any]) -> Engine:
+    def _relabelled(self, labels: AnyArray, classes: Any) -> Engine:
         """Return the engine for other labels of the same points; what it has computed beforehand stays."""
         scene = self._scene
         if classes is scene.classes:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pivotal.core.games import Game
-from pivotal.core.semivalues import Semivalue
+from pivotal.core.plan import Plan, batch_sizes
+from pivotal.core.spec import Spec
 from pivotal.core.threads import breathe, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.owners.owner_game import OwnerGame
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
-from pivotal.engine.sampling import Plan, SamplingEngine
+from pivotal.engine.sampling import SamplingEngine
 from pivotal.engine.sampling.laws import law_of, typical_square
-from pivotal.engine.sampling.plan import batch_sizes
 from pivotal.engine.solvers import Block
 from pivotal.engine.totals import Tally
 from pivotal.kernels.owner_arrays import Owned, Rules
@@ -43,25 +43,23 @@ class ExactOwners:
 
     Parameters
     ----------
+    spec : Spec
+        What is to be computed.
     labels : int32 or float64 array of shape (n_train,)
         Class codes, or responses for regression.
-    game : Game
-        What a coalition of points earns.
     players : OwnerGame
         The game with owners as players.
-    k, n_classes : int
-        Number of neighbours that vote, and of classes.
+    n_classes : int
+        Number of classes.
     n_jobs : int or None
         Threads, as scikit-learn counts them.
     """
 
     title = "valuing"
 
-    def __init__(
-        self, labels: AnyArray, game: Game, players: OwnerGame, *, k: int, n_classes: int, n_jobs: int | None
-    ) -> None:
-        self._labels, self._game, self._players = labels, game, players
-        self._k, self._n_classes = k, n_classes
+    def __init__(self, spec: Spec, labels: AnyArray, players: OwnerGame, *, n_classes: int, n_jobs: int | None) -> None:
+        self._labels, self._game, self._players = labels, spec.game, players
+        self._k, self._n_classes = spec.k, n_classes
         self._n_threads = count_threads(n_jobs)
         self.depth = players.looked_at
         self._sums = _Sums(PointSums.nothing(players.n_owners), Tally())
@@ -118,19 +116,18 @@ class ExactOwners:
         """Mean over the queries so far; shape (n_owners,)."""
         return self._sums.points.means(self._sums.tally.divisor)
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values so far, with their error bound."""
         n_owners, looked_at = self._players.n_owners, self._players.looked_at
-        told = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
+        found = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
         # A branch is as many sums and factors deep as owners are looked at, and is met from two sides.
         tally = self._sums.tally
         return tally.result(
             self.values(),
-            {**settings, **told},
+            found,
             rounding=8.0 * looked_at * _EPS,
             query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
-            ids=ids,
-            vote_resolution=vote_resolution,
+            **about,
         )
 
 
@@ -139,40 +136,26 @@ class SampledOwners(SamplingEngine):
 
     Parameters
     ----------
-    labels, game, players, k, n_classes, n_jobs
+    spec, labels, players, n_classes, n_jobs
         As in `ExactOwners`.
-    semivalue : Semivalue
-        How coalitions of owners are drawn.
     plan : Plan
         What a sample is, when to stop, and from where to draw.
     """
 
     def __init__(
         self,
+        spec: Spec,
         labels: AnyArray,
-        game: Game,
-        semivalue: Semivalue,
         players: OwnerGame,
         *,
-        k: int,
         n_classes: int,
         n_jobs: int | None,
         plan: Plan,
     ) -> None:
         n_owners = players.n_owners
-        super().__init__(
-            labels,
-            game,
-            semivalue,
-            k=k,
-            n_classes=n_classes,
-            n_players=n_owners,
-            most=n_owners,
-            tol=0.0,
-            n_jobs=n_jobs,
-            plan=plan,
-            n_values=n_owners,
-        )
+        semivalue, whole = spec.semivalue, replace(spec, tol=0.0)  # all that is listed counts
+        shape = GameShape(n_owners, n_classes, n_owners)
+        super().__init__(whole, labels, shape, plan=plan, n_jobs=n_jobs, n_values=n_owners)
         self._game_of_owners = players
         self._law = law_of(semivalue, plan.method, n_owners)
         self._deepest, self._heaviest = players.looked_at, typical_square(self._law)

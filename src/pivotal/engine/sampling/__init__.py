@@ -1,6 +1,5 @@
 """Monte Carlo estimates of the values, with standard errors.
 
-    plan      which method, how many samples, and from which seed
     laws      what is drawn, for each semivalue
     drawing   what a sample is worth, for each game
     sampled   the sum over queries: the sampling counterpart of `pivotal.engine.exact`
@@ -15,7 +14,6 @@ game is no farther from the game of all points than the error bound says. Nothin
 coalition: all contributions there are exactly 0.
 """
 
-from pivotal.engine.sampling.plan import METHODS, Plan, as_plan
 from pivotal.engine.sampling.sampled import SamplingEngine
 
-__all__ = ["METHODS", "Plan", "SamplingEngine", "as_plan"]
+__all__ = ["SamplingEngine"]

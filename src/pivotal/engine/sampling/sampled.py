@@ -8,20 +8,19 @@ it is complete. All queries of a batch therefore have the same number of samples
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pivotal.core.games import Game
-from pivotal.core.semivalues import Semivalue
+from pivotal.core.plan import Plan, batch_sizes, seed_words
 from pivotal.core.threads import breathe, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.sampling.drawing import Drawing, make_drawing
 from pivotal.engine.sampling.laws import check_drawable, is_certain, law_of, typical_square
-from pivotal.engine.sampling.plan import Plan, batch_sizes, seed_words
 from pivotal.engine.sampling.sample_sums import SampleState, SampleSums, SampleTotals
 from pivotal.engine.solvers import Block
 from pivotal.engine.totals import Tally
@@ -65,7 +64,7 @@ class SamplingEngine:
 
     Parameters
     ----------
-    labels, game, semivalue, k, n_classes, n_players, most, tol, votes_fall, n_jobs
+    spec, labels, shape, n_jobs
         As in `pivotal.engine.exact.Engine`.
     plan : Plan
         What a sample is, when to stop, and from where to draw.
@@ -80,36 +79,20 @@ class SamplingEngine:
 
     def __init__(
         self,
+        spec: GameSpec,
         labels: AnyArray,
-        game: Game,
-        semivalue: Semivalue,
+        shape: GameShape,
         *,
-        k: int,
-        n_classes: int,
-        n_players: int,
-        most: int,
-        tol: float,
-        votes_fall: bool = True,
-        n_jobs: int | None = -1,
         plan: Plan,
+        n_jobs: int | None = -1,
         n_values: int | None = None,
     ) -> None:
-        check_drawable(semivalue, plan.method)
-        self._labels, self._game, self._semivalue = labels, game, semivalue
-        self._k, self._n_classes, self._n_players = k, n_classes, n_players
+        check_drawable(spec.semivalue, plan.method)
+        self._labels, self._game, self._semivalue = labels, spec.game, spec.semivalue
+        self._k, self._n_classes, self._n_players = spec.k, shape.n_classes, shape.n_players
         self._plan = plan
-        self._certain = is_certain(semivalue, plan.method)
-        self._lists = Lists(
-            labels,
-            game,
-            semivalue,
-            k=k,
-            n_classes=n_classes,
-            n_players=n_players,
-            most=most,
-            tol=tol,
-            votes_fall=votes_fall,
-        )
+        self._certain = is_certain(spec.semivalue, plan.method)
+        self._lists = Lists(spec, labels, shape)
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
         self._drawing = self._make_drawing()
@@ -169,10 +152,10 @@ class SamplingEngine:
         errors: FloatArray = np.sqrt(self._variances(whole)) / divisor
         return errors
 
-    def result(self, *, ids: AnyArray | None, vote_resolution: float = 0.0, settings: Mapping[str, Any]) -> Values:
+    def result(self, **about: Any) -> Values:
         """Values so far, with their standard errors and the bound on what is not due to chance."""
         whole = self._state.past.plus(self._state.now)
-        told = {
+        found = {
             "method": self._plan.method,
             "n_samples": [whole.fewest, whole.most],
             "target_se": self._plan.target_se,
@@ -184,11 +167,10 @@ class SamplingEngine:
         }
         return self._state.tally.result(
             self.values(),
-            {**settings, **told},
+            found,
             standard_error=self.standard_errors(),
             query_standard_error=whole.query_errors(self._state.tally),
-            ids=ids,
-            vote_resolution=vote_resolution,
+            **about,
             queries=self._kept(),
         )
 

@@ -56,7 +56,7 @@ class WeightedShapley(_Pivotal):
 
     def run(self, X: Any, y: Any, X_test: Any, y_test: Any, k: int) -> npt.ArrayLike:
         from pivotal.neighbors import BruteIndex
-        from pivotal.valuation.value import value_from_neighbors
+        from pivotal.valuation.from_neighbors import value_from_neighbors
 
         indices, distances = BruteIndex(X).search(X_test, len(X))
         at_zero = np.isclose(distances, 0.0)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final
 
+from pivotal.core.method_choice import method
 from pivotal.research.datasets import Split
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
@@ -105,6 +106,5 @@ def play(name: str, task: Split, *, k: int, n_samples: int, seed: int, **setting
     chosen = {**one.settings, **settings}
     if one.neighbours:
         chosen["k"] = k
-    if one.samples:
-        chosen["n_samples"] = n_samples
-    return value(*task, method=one.method, random_state=seed, n_jobs=1, **chosen)
+    parameters = {"n_samples": n_samples} if one.samples else {}
+    return value(*task, method=method(one.method, random_state=seed, **parameters), n_jobs=1, **chosen)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
+from pivotal.core.method_choice import method
 from pivotal.research.datasets import synthetic
 from pivotal.research.experiments._experiment import Experiment, Results
 from pivotal.research.experiments._experiment_page import Claim, claims_table, table
@@ -53,9 +55,9 @@ def measure_sampler(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all 
     data = synthetic(settings["n"] + 1, random_state=settings["seed"] + cell.run)
     task = (data.X[:-1], data.y[:-1], data.X[-1:], data.y[-1:])
     how: dict[str, Any] = {"k": settings["k"], "weights": settings["weights"], "n_jobs": 1}
-    sampled = {**how, "method": cell.method, "random_state": settings["seed"] + cell.run}
+    sampled = partial(method, cell.method, random_state=settings["seed"] + cell.run)
     value(*task, **how)  # compiled from here on
-    value(*task, n_samples=2, **sampled)
+    value(*task, method=sampled(n_samples=2), **how)
     start = time.perf_counter()
     exact = value(*task, **how).values
     exact_seconds = time.perf_counter() - start
@@ -63,7 +65,7 @@ def measure_sampler(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all 
     largest = float(np.abs(exact).max())
     for n_samples in settings["samples"]:
         start = time.perf_counter()
-        values = value(*task, n_samples=n_samples, **sampled).values
+        values = value(*task, method=sampled(n_samples=n_samples), **how).values
         seconds.append(time.perf_counter() - start)
         deviations.append(float(np.abs(values - exact).max()) / largest if largest else 0.0)
     return {"exact": exact_seconds, "largest": largest, "deviation": deviations, "time": seconds}

@@ -171,7 +171,7 @@ def _check_account(account: Account, expected: Expected) -> None:
         account.weights is not None and not np.array_equal(account.weights, np.asarray(expected.weights))
     ):
         raise ValueError("the weights of the queries differ")
-    game, n_classes = plan.recipe.game, plan.n_classes
+    game, n_classes = plan.recipe.spec.game, plan.n_classes
     spread = game.spread(n_classes, plan.extremes, targets) if n_queries else 0.0
     if account.spread != spread:
         raise ValueError(f"the range of the utility is {spread:g}; got {account.spread:g}")
@@ -183,7 +183,7 @@ def _check_account(account: Account, expected: Expected) -> None:
         raise ValueError(f"depth must lie between 0 and {plan.n_players}; got {account.depth}")
     if account.short or account.error < 0 or (account.dropped < 0).any():
         raise ValueError("bounds on errors must not be negative, and lists long enough")
-    measured = 0.0 <= account.recall <= 1.0 and not is_exact(plan.recipe.neighbors)
+    measured = 0.0 <= account.recall <= 1.0 and not is_exact(plan.recipe.spec.neighbors)
     if account.recall != NOT_MEASURED and not measured:
         raise ValueError(f"recall must lie between 0 and 1, for an approximate index alone; got {account.recall:g}")
 

@@ -57,7 +57,9 @@ def search_all(plan: Plan, shard: int, points: Any, queries: Queries, n_sampled:
         nothing = np.empty((len(rows), 0))
         return Candidates(nothing, nothing.astype(np.int64), nothing)
     recipe = plan.recipe
-    index = as_index("brute", points, metric=recipe.metric, metric_params=recipe.metric_params, n_jobs=1)
+    index = as_index(
+        "brute", points, metric=recipe.spec.metric.name, metric_params=recipe.spec.metric.parameters, n_jobs=1
+    )
     if own:
         near, far = index.search_rows(queries.row + rows, depth)
     else:
@@ -68,11 +70,11 @@ def search_all(plan: Plan, shard: int, points: Any, queries: Queries, n_sampled:
 def measure(plan: Plan, found: Candidates, true: Candidates, queries: Queries, n_sampled: int) -> float:
     """Return the recall of a block on the queries that were drawn from it."""
     rows = _drawn(plan, queries, n_sampled)
-    return recall_of(found.distances[rows], true.distances, plan.recipe.k) if len(rows) else NOT_MEASURED
+    return recall_of(found.distances[rows], true.distances, plan.recipe.spec.k) if len(rows) else NOT_MEASURED
 
 
 def _drawn(plan: Plan, queries: Queries, n_sampled: int) -> IndexArray:
     """Return which rows of a block are looked at, evenly spread."""
     n_queries, shape = queries.points.shape[0], (plan.n_train, queries.points.shape[1])
-    wanted = -(-audited_queries(shape, plan.length, plan.recipe.metric) // n_sampled)
+    wanted = -(-audited_queries(shape, plan.length, plan.recipe.spec.metric.name) // n_sampled)
     return np.unique(np.linspace(0, n_queries - 1, min(n_queries, wanted)).round().astype(np.int64))

@@ -10,8 +10,8 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features
-from pivotal.core.voting import as_votes
 from pivotal.engine.exact import Engine
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import Tally
 from pivotal.neighbors import Index, as_index
@@ -144,12 +144,12 @@ def open_shard(plan: Plan, number: int, points: Any, labels: Any) -> Shard:
     first = int(plan.starts[number])
     if len(labels) == 0:
         return Shard(number, first, None, np.empty(0, np.float64 if plan.codes is None else np.int32))
-    recipe = plan.recipe
+    spec = plan.recipe.spec
     index = as_index(
-        recipe.neighbors,
+        spec.neighbors,
         check_features(points, name),
-        metric=recipe.metric,
-        metric_params=recipe.metric_params,
+        metric=spec.metric.name,
+        metric_params=spec.metric.parameters,
         n_jobs=1,
     )
     return Shard(number, first, index, plan.encode(labels, "y_train"))
@@ -224,25 +224,15 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
     places = places.reshape(near.points.shape)
     labels = np.empty(len(occurring), near.labels.dtype)
     labels[places] = near.labels
-    engine = Engine(
-        labels,
-        recipe.game,
-        recipe.semivalue,
-        k=recipe.k,
-        n_classes=plan.n_classes,
-        n_players=plan.n_players,
-        most=plan.n_players,
-        tol=recipe.tol,
-        largest_vote=recipe.largest_vote,
-        n_jobs=1,
-        members=plan.members,
-    )
-    votes = as_votes(recipe.weights, near.distances, recipe.k, recipe.bits, first)
+    spec = recipe.spec
+    shape = GameShape(plan.n_players, plan.n_classes, plan.n_players, spec.largest_vote, members=plan.members)
+    engine = Engine(spec, labels, shape, n_jobs=1)
+    votes = spec.votes(near.distances, first)
     votes = None if votes is None else votes[:, : plan.depth]
     places = np.ascontiguousarray(places[:, : plan.depth])
     short = not engine.suffices(places, targets)
     solved = engine.solved(places, votes, targets)
-    values, spread = solved.values, recipe.game.spread(plan.n_classes, plan.extremes, targets)
+    values, spread = solved.values, spec.game.spread(plan.n_classes, plan.extremes, targets)
     if weights is not None:
         values *= weights[:, np.newaxis]
     account = Account(solved.everyone, solved.nobody, solved.dropped, weights, spread, *solved.precision, short=short)

@@ -160,7 +160,7 @@ def build(problem: Problem, token: str, finished: frozenset[int] | set[int] = fr
         for shard, labels in enumerate(problem.labels.keys):
             tasks[key("content", shard)] = (content_of, graph.plan, problem.points.keys[shard], labels)
         tasks[key("contents")] = (list, [key("content", shard) for shard in shards])
-    audited = frozenset[int]() if is_exact(recipe.neighbors) else sampled_blocks(len(blocks))
+    audited = frozenset[int]() if is_exact(recipe.spec.neighbors) else sampled_blocks(len(blocks))
     weighted = _weigh(problem, tasks, key, len(blocks)) if problem.weighted else None
     for block, (chunk, part) in enumerate(blocks):
         labelled = problem.labels if problem.targets is None else problem.targets

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from copy import copy
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any
 from uuid import uuid4
 
@@ -15,12 +14,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import DTypeLike
 
+from pivotal.core.config import Resources
 from pivotal.core.identity import token
 from pivotal.core.query_weights import QueryWeights
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray
-from pivotal.core.validation import check_count, is_lazy
-from pivotal.core.weights import resolution
-from pivotal.neighbors import Settings, as_bytes, is_exact
+from pivotal.core.validation import is_lazy
+from pivotal.core.version import __version__
+from pivotal.neighbors import Settings, is_exact
 from pivotal.neighbors.chunks import check_metric
 from pivotal.results.values import Values
 from pivotal.valuation.dask.checkpoint import Checkpoint
@@ -29,40 +30,39 @@ from pivotal.valuation.dask.dask_tasks import SHORT, TooShort, if_long_enough
 from pivotal.valuation.dask.graph import Problem, build
 from pivotal.valuation.dask.recipe import Recipe
 from pivotal.valuation.dask.run_identity import identity_of
-from pivotal.valuation.estimator import KNNValuation
+from pivotal.valuation.point_valuation import PointValuation
 
 __all__ = ["LazyValues", "value_lazily"]
 
 
 def value_lazily(
-    valuation: KNNValuation,
-    X_train: Any,
-    y_train: Any,
-    X_test: Any,
-    y_test: Any,
+    spec: Spec,
+    resources: Resources,
+    data: tuple[Any, Any, Any, Any],
     *,
     ids: Any = None,
     query_weights: QueryWeights,
-    checkpoint: str | PathLike[str] | None = None,
-    method: str = "exact",
 ) -> LazyValues:
     """Return the values of training points that Dask holds; nothing is computed yet.
 
     Parameters
     ----------
-    valuation : KNNValuation
-        Settings.
-    X_train, y_train, X_test, y_test, ids
-        As in `pivotal.value`; at least one of them is a collection of Dask's, or there is a checkpoint.
+    spec : Spec
+        What is to be computed.
+    resources : Resources
+        How many queries make a block, how much memory lists may take, and where finished blocks are kept.
+    data : tuple
+        X_train, y_train, X_test and y_test as in `pivotal.value`; at least one of them is a collection of Dask's, or
+        there is a checkpoint.
+    ids : array-like or collection, optional
+        Names of the training points.
     query_weights : QueryWeights
         How much queries count.
-    checkpoint : path-like, optional
-        Folder for finished blocks.
-    method : str
-        What the result calls the method.
     """
     need_dask()
-    recipe = _recipe(valuation, each_other=X_test is None)
+    X_train, y_train, X_test, y_test = data
+    _check(spec)
+    recipe = Recipe(spec, X_test is None, resources.budget)
     points, labels = together(X_train, y_train, "X_train", "y_train")
     queries = targets = None
     if X_test is not None:
@@ -84,34 +84,33 @@ def value_lazily(
         targets,
         query_weights,
         own_weights,
-        None if valuation.block_size is None else check_count(valuation.block_size, "block_size"),
-        None if checkpoint is None else Checkpoint.at(checkpoint),
+        resources.block_size,
+        None if resources.checkpoint is None else Checkpoint.at(resources.checkpoint),
     )
     named = as_rows(ids, "ids") if ids is not None else None
     found = row_names(X_train)
     names = named if named is not None or found is None else as_rows(found, "ids")
-    settings = {**valuation._settings(), "method": method}
-    return LazyValues(problem, Told(settings, names, given=named is not None), progress=valuation.progress)
+    about = Told(spec.settings(), names, given=named is not None)
+    return LazyValues(problem, about, progress=resources.progress)
 
 
-def _recipe(valuation: KNNValuation, *, each_other: bool) -> Recipe:
-    """Return the settings of a valuation, if it can be done on Dask."""
-    valuation._read_settings()
-    valuation._self_queries = each_other
-    game, neighbors = valuation._game, valuation.neighbors
-    if valuation._plan.method != "exact":
+def _check(spec: Spec) -> None:
+    """Raise unless this can be done on Dask."""
+    PointValuation.check(spec)
+    game, neighbors = spec.game, spec.neighbors
+    if spec.plan.method != "exact":
         raise ValueError(
-            f"values are exact on Dask; got method={valuation._plan.method!r}. Leave it out: exact values cost no more "
-            "than finding the neighbours."
+            f"values are exact on Dask; got method={spec.method.name!r}. Omit it: exact values cost no more than "
+            "finding the neighbours."
         )
     if game.radius is not None:
         raise ValueError(
-            f"{game} counts everyone within the radius, lists without a bound that would have to move between workers; "
-            'use a game of the k nearest on Dask, such as utility="soft", or arrays in memory.'
+            f"{game} counts all points within the radius, lists without a bound that would have to move between "
+            'workers; use a game of the k nearest on Dask, such as utility="soft", or arrays in memory.'
         )
-    if valuation.per_query:
+    if spec.method.per_query:
         raise ValueError(
-            "values per query are kept on one machine; leave out per_query on Dask, or value some of the queries with "
+            "values per query are kept on one machine; omit per_query on Dask, or value some of the queries with "
             "arrays in memory."
         )
     if not isinstance(neighbors, str | Settings):
@@ -119,21 +118,7 @@ def _recipe(valuation: KNNValuation, *, each_other: bool) -> Recipe:
             f"neighbors must be a name, or settings such as FaissIVF(), on Dask, where each chunk has an index of its "
             f'own; got {type(neighbors).__name__}. Use neighbors="auto".'
         )
-    check_metric(valuation.metric, valuation.metric_params)
-    return Recipe(
-        game,
-        valuation._semivalue,
-        valuation._weights,
-        valuation._k,
-        valuation._bits,
-        valuation._tol,
-        valuation.metric,
-        valuation.metric_params,
-        neighbors,
-        valuation.classes,
-        each_other,
-        None if valuation.max_memory is None else as_bytes(valuation.max_memory),
-    )
+    check_metric(spec.metric.name, spec.metric.parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,16 +303,24 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
     if ids is not None and not given and not pd.Index(ids).is_unique:
         ids = None
     recipe = plan.recipe
-    told = {"depth": count.depth, "n_players": plan.n_players, "n_classes": plan.n_classes, "n_shards": len(shards)}
+    found = {
+        "method": "exact",
+        "depth": count.depth,
+        "n_players": plan.n_players,
+        "n_classes": plan.n_classes,
+        "n_shards": len(shards),
+    }
     errors = [shard.errors for shard in shards if shard.errors is not None]
     values: Values = count.tally.result(
         np.concatenate([shard.values for shard in shards]),
-        {**settings, **told},
+        found,
+        settings=settings,
+        details={"self_valuation": recipe.each_other, "version": __version__},
         query_standard_error=np.concatenate(errors) if len(errors) == len(shards) else None,
         error=count.error,
         ids=ids,
-        vote_resolution=resolution(recipe.bits) if recipe.weights.weighted else 0.0,
-        neighbors_exact=is_exact(recipe.neighbors),
+        vote_resolution=recipe.spec.vote_resolution,
+        neighbors_exact=is_exact(recipe.spec.neighbors),
         recall=count.recall,
     )
     return values

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pivotal.core.games import Game
 from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_classes, check_same_kind
 from pivotal.core.query_weights import QueryWeights
-from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.weights import Weights
+from pivotal.engine.game_shape import GameShape
 from pivotal.engine.truncation import Lists
 from pivotal.neighbors import fitting_queries
 
@@ -28,46 +27,33 @@ _LIST_BYTES: Final = 2**28  # what the lists of a block may take where nothing e
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What the user chose, checked.
+    """What is to be computed on Dask.
 
     Parameters
     ----------
-    game, semivalue, weights, k, bits, tol, metric, metric_params, neighbors, classes
-        As in `pivotal.KNNValuation`, as objects.
+    spec : Spec
+        What the user asked for.
     each_other : bool
         Whether the training points are the queries.
     max_memory : int or None
         Bytes that the lists of a block may take.
     stretch : int, default=1
-        How many times longer lists are than they should be at first: where third classes are left out of a game, how
+        How many times longer lists are than they should be at first: where third classes are omitted from a game, how
         long is long enough is only seen in the lists themselves.
     """
 
-    game: Game
-    semivalue: Semivalue
-    weights: Weights
-    k: int
-    bits: int
-    tol: float
-    metric: Any
-    metric_params: Mapping[str, Any] | None
-    neighbors: Any
-    classes: Any
+    spec: Spec
     each_other: bool
     max_memory: int | None
     stretch: int = 1
 
-    @property
-    def largest_vote(self) -> int | None:
-        """Largest integer vote; None means one vote each."""
-        return 2**self.bits - 1 if self.weights.weighted else None
-
     def most_depth(self, n_train: int) -> int:
         """Return how long lists are at most before they are stretched, whatever the number of classes."""
-        deepest = self.semivalue.depth(self.k, self.tol, n_train, 2.0)
-        if not self.game.sees_only_top_k(3):
+        spec = self.spec
+        deepest = spec.semivalue.depth(spec.k, spec.tol, n_train, 2.0)
+        if not spec.game.sees_only_top_k(3):
             deepest *= 4
-        return min(n_train, max(self.k, self.weights.depth(self.k), deepest))
+        return min(n_train, max(spec.k, spec.weights.depth(spec.k), deepest))
 
     def fitting(self, depth: int) -> int:
         """Return how many queries a block should have, given how long their lists are."""
@@ -148,8 +134,8 @@ class Plan:
 def read_labels(recipe: Recipe, chunk: Any, name: str) -> AnyArray:
     """Return the labels of a chunk, checked; a chunk may be empty."""
     if len(chunk) == 0:
-        return np.empty(0, np.float64 if recipe.game.task == "regression" else object)
-    return as_responses(chunk, name) if recipe.game.task == "regression" else as_labels(chunk, name)
+        return np.empty(0, np.float64 if recipe.spec.game.task == "regression" else object)
+    return as_responses(chunk, name) if recipe.spec.game.task == "regression" else as_labels(chunk, name)
 
 
 def summarise(recipe: Recipe, chunk: Any, name: str) -> Summary:
@@ -157,7 +143,7 @@ def summarise(recipe: Recipe, chunk: Any, name: str) -> Summary:
     labels = read_labels(recipe, chunk, name)
     if len(labels) == 0:
         return Summary(0, labels, np.empty(0, np.int64))
-    if recipe.game.task == "regression":
+    if recipe.spec.game.task == "regression":
         return Summary(len(labels), np.array([labels.min(), labels.max()]), np.empty(0, np.int64))
     codes, seen = pd.factorize(labels)
     return Summary(len(labels), np.asarray(seen), np.bincount(codes, minlength=len(seen)))
@@ -178,28 +164,19 @@ def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summar
     if n_train == 0:
         raise ValueError("X_train must have at least one row; got none in any of its chunks.")
     if recipe.each_other and n_train < 2:
-        raise ValueError("points that value each other must be at least two; got 1. Pass a test set.")
+        raise ValueError("self-valuation needs at least two points; got 1. Pass a test set.")
     if not recipe.each_other and not any(block.n_rows for block in blocks):
         raise ValueError("X_test must have at least one row; got none in any of its chunks.")
     codes, members, extremes = None, np.empty(0, np.int64), np.empty(0)
-    if recipe.game.task == "regression":
+    if recipe.spec.game.task == "regression":
         extremes = np.array([min(_labels(shards)), max(_labels(shards))])
     else:
         codes, members = _classes(recipe, shards, blocks)
     n_classes, n_players = (0 if codes is None else len(codes.classes)), n_train - recipe.each_other
-    lists = Lists(
-        np.empty(0, np.int32),
-        recipe.game,
-        recipe.semivalue,
-        k=recipe.k,
-        n_classes=n_classes,
-        n_players=n_players,
-        most=n_players,
-        tol=recipe.tol,
-        members=members,
-    )
+    spec, shape = recipe.spec, GameShape(n_players, n_classes, n_players, members=members)
+    lists = Lists(spec, np.empty(0, np.int32), shape)
     depth = min(n_players, lists.depth * recipe.stretch)
-    needed = min(n_players, recipe.weights.depth(recipe.k)) if recipe.weights.weighted else 0
+    needed = min(n_players, spec.weights.depth(spec.k)) if spec.weights.weighted else 0
     plan = Plan(
         recipe, codes, starts, members, extremes, depth, needed, starts if recipe.each_other else _starts(blocks)
     )
@@ -221,12 +198,12 @@ def _classes(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary
     seen = [summary.labels for summary in (*shards, *blocks) if summary.n_rows]
     if any(block.n_rows for block in blocks):
         check_same_kind(_labels(shards), _labels(blocks))
-    codes = ClassCodes.of(*seen, classes=recipe.classes, counted=False)
+    codes = ClassCodes.of(*seen, classes=recipe.spec.classes, counted=False)
     members = np.zeros(len(codes.classes), np.int64)
     for shard in shards:
         if shard.n_rows:
             members[codes.encode(shard.labels, "y_train")] += shard.counts
-    if recipe.classes is None:
+    if recipe.spec.classes is None:
         check_classes(np.asarray(codes.classes)[members > 0], members[members > 0])
     return codes, members
 
@@ -239,14 +216,14 @@ def _check_room(plan: Plan) -> None:
         return
     enough = next((tol for tol in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2) if _bytes(recipe, tol, plan) <= room), 0.1)
     raise ValueError(
-        f"{recipe.semivalue} values at tol={recipe.tol:g} look at {plan.length} points for every query, "
+        f"{recipe.spec.semivalue} values at tol={recipe.spec.tol:g} look at {plan.length} points for every query, "
         f"{plan.length * 2 * ENTRY_BYTES} bytes of lists, more than the {room} bytes allowed. Pass tol={enough:g}, of "
         f"which the error bound gives account, or raise max_memory."
     )
 
 
 def _bytes(recipe: Recipe, tol: float, plan: Plan) -> int:
-    return 2 * ENTRY_BYTES * recipe.semivalue.depth(recipe.k, tol, plan.n_players, 2.0)
+    return 2 * ENTRY_BYTES * recipe.spec.semivalue.depth(recipe.spec.k, tol, plan.n_players, 2.0)
 
 
 def weigh(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Final
-
 from pivotal.core.identity import token
 from pivotal.core.version import __version__
 from pivotal.valuation.dask.blocks import FORMAT
@@ -12,9 +9,6 @@ from pivotal.valuation.dask.checkpoint import Identity
 from pivotal.valuation.dask.graph import Problem
 
 __all__ = ["identity_of"]
-
-# A finished block is the same, however long the lists of others must be, and whatever memory there was.
-_ANY: Final = frozenset({"stretch", "max_memory"})
 
 
 def identity_of(problem: Problem) -> Identity:
@@ -37,9 +31,7 @@ def identity_of(problem: Problem) -> Identity:
         "y_train": problem.labels.array.name,
         "X_test": "" if problem.queries is None else problem.queries.array.name,
         "y_test": "" if problem.targets is None else problem.targets.array.name,
-        "settings": {
-            field.name: token(getattr(recipe, field.name)) for field in fields(recipe) if field.name not in _ANY
-        },
+        "settings": {**problem.recipe.spec.tokens(), "each_other": token(recipe.each_other)},
         "weights of the queries": token(tuple(problem.query_weights), None if own is None else own.array.name),
         "blocks": token([(chunk, part.first, part.last, part.of) for chunk, part in problem.blocks()]),
     }

@@ -40,7 +40,7 @@ class DocumentEngine(Engine):
         self, players: Players, truncation: Truncation, *, n_jobs: int | None = -1, keeper: Keeper | None = None
     ) -> None:
         self._of_query, self._truncation = players, truncation
-        super().__init__(**truncation.engine_arguments(players.n_players), n_jobs=n_jobs, keeper=keeper)
+        super().__init__(*truncation.engine_arguments(players.n_players), n_jobs=n_jobs, keeper=keeper)
         if players.grouped:
             self.depth = truncation.most  # groups are fewer than documents, and all that is listed counts
 

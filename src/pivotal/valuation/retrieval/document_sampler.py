@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.plan import Plan, batch_sizes
 from pivotal.core.threads import breathe, run_all, slices
 from pivotal.core.types import CodeArray, IndexArray
 from pivotal.engine.passes import Pass
-from pivotal.engine.sampling import Plan, SamplingEngine
+from pivotal.engine.sampling import SamplingEngine
 from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.sampling.laws import law_of, typical_square
-from pivotal.engine.sampling.plan import batch_sizes
 from pivotal.engine.sampling.sampled import Drawn
 from pivotal.engine.solvers import Block
 from pivotal.kernels.sample_arrays import Estimates, Scratch, Streams
@@ -53,7 +53,7 @@ class RetrievalSampler(SamplingEngine):
         n_jobs: int | None,
         keeper: Keeper | None = None,
     ) -> None:
-        super().__init__(**truncation.engine_arguments(players.n_players), plan=plan, n_jobs=n_jobs)
+        super().__init__(*truncation.engine_arguments(players.n_players), plan=plan, n_jobs=n_jobs)
         if players.grouped:
             self.depth = truncation.most  # groups are fewer than documents, and all that is listed counts
         players.limit(self.depth)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from pivotal.core.games import Game
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import DEFAULT_TOL
 from pivotal.core.types import AnyArray
 from pivotal.results.values import Values
-from pivotal.valuation.estimator import DEFAULT_TOL
 from pivotal.valuation.retrieval.problem_values import value_problem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.retrievers import Similarity

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pivotal.core.notices import notify
+from pivotal.core.plan import as_plan
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import is_lazy
 from pivotal.core.version import __version__
 from pivotal.engine.owners import Owners
 from pivotal.engine.passes import QueryCounter, count_queries
-from pivotal.engine.sampling import as_plan
 from pivotal.neighbors import fitting_queries
 from pivotal.results.values import Values
 from pivotal.valuation.retrieval._document_rows import RankingKeeper
@@ -106,7 +107,9 @@ def value_problem(
     if owners is not None:
         settings["points"] = owners.points.tolist()
     names = problem.documents if owners is None else owners.names
-    return counter.result(ids=names, vote_resolution=0.0, settings=settings)
+    values = counter.result(ids=names, settings=settings)
+    # What ran is told here with what was asked for: a ranking's settings are not those of `pivotal.value`.
+    return replace(values, settings={**settings, **values.details}, details={})
 
 
 def _make_counter(problem: Problem, truncation: Truncation, owners: Owners | None, spec: RetrievalSpec) -> QueryCounter:

@@ -8,10 +8,10 @@ from typing import Any
 
 from pivotal.core.games import Game, as_retrieval_game
 from pivotal.core.games.definition import check_option
+from pivotal.core.plan import METHODS, as_plan
 from pivotal.core.semivalues import Semivalue, as_semivalue
+from pivotal.core.spec import DEFAULT_TOL
 from pivotal.core.validation import check_count, check_k, check_tol
-from pivotal.engine.sampling import METHODS, as_plan
-from pivotal.valuation.estimator import DEFAULT_TOL
 
 __all__ = ["RetrievalSpec"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pivotal.core.games import Game, RetrievalGame
 from pivotal.core.semivalues import Semivalue
-from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.engine.game_shape import GameShape
 from pivotal.valuation.retrieval._judgements import Graded
 from pivotal.valuation.retrieval._source_players import Players
 
@@ -45,18 +45,9 @@ class Truncation:
     complete: bool = False
     tol: float = 0.0
 
-    def engine_arguments(self, n_players: int) -> dict[str, Any]:
+    def engine_arguments(self, n_players: int) -> tuple[Truncation, AnyArray, GameShape]:
         """Return what engines are made with, exact or sampling: their points are players, which have no labels."""
-        return {
-            "labels": np.zeros(n_players, dtype=np.int8),
-            "game": self.game,
-            "semivalue": self.semivalue,
-            "k": self.k,
-            "n_classes": 0,
-            "n_players": n_players,
-            "most": self.most,
-            "tol": self.tol,
-        }
+        return self, np.zeros(n_players, dtype=np.int8), GameShape(n_players, 0, self.most)
 
     def open_share(self, graded: Graded, indices: IndexArray) -> FloatArray:
         """Return, for each query, what its unlisted documents can earn at most, in units of the range."""

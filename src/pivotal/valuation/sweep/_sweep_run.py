@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -11,26 +10,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.config import Resources
 from pivotal.core.conventions import Convention
 from pivotal.core.games import Game
 from pivotal.core.progress import tqdm
-from pivotal.core.query_weights import QueryWeights
+from pivotal.core.query_weights import QueryWeights, as_query_weights
 from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import DEFAULT_TOL, Spec
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.weights import Weights
 from pivotal.engine.joblib_backend import say_here
 from pivotal.neighbors import blocks
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import ids_of
-from pivotal.valuation.estimator import DEFAULT_TOL, KNNValuation
+from pivotal.valuation.point_valuation import PointValuation, read_points, read_queries
 from pivotal.valuation.sweep._sweep_result import Sweep
 from pivotal.valuation.sweep._sweep_settings import NAMED, combine, identity_of
-from pivotal.valuation.value import fit_points
 
 __all__ = ["sweep"]
 
 _Utility = str | Game | Convention
-_Loudness = str | Weights | Callable[..., Any] | None
+_Weighting = str | Weights | Callable[..., Any] | None
 
 
 def sweep(
@@ -42,7 +42,7 @@ def sweep(
     k: int | Iterable[int] = range(1, 21),
     utility: _Utility | Iterable[_Utility] = "hard",
     semivalue: str | Semivalue | Iterable[str | Semivalue] = "banzhaf",
-    weights: _Loudness | Iterable[_Loudness] = "uniform",
+    weights: _Weighting | Iterable[_Weighting] = "uniform",
     bits: int | Iterable[int] | None = None,
     metric: Metric = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
@@ -50,12 +50,9 @@ def sweep(
     tol: float = DEFAULT_TOL,
     classes: npt.ArrayLike | None = None,
     ids: npt.ArrayLike | None = None,
-    query_weights: npt.ArrayLike | None = None,
-    class_weight: str | Mapping[Any, float] | None = None,
-    n_jobs: int | None = -1,
-    block_size: int | None = None,
-    max_memory: int | str | None = None,
-    progress: bool = False,
+    query_weights: npt.ArrayLike | str | Mapping[Any, float] | QueryWeights | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Sweep:
     """Return exact values under all combinations of several settings, from one search for neighbours.
 
@@ -64,12 +61,14 @@ def sweep(
     X_train, y_train, X_test, y_test
         As in `pivotal.value`.
     k, utility, semivalue, weights, bits
-        One or several of each, as `pivotal.value` takes them. Where votes are one each, bits make no difference and
+        One or several of each, as `pivotal.value` takes them. Where votes are unweighted, bits make no difference and
         are gone through once. Functions that differ are different choices, whatever they are called: two lambdas are
         labelled "<lambda> (1)" and "<lambda> (2)".
-    metric, metric_params, neighbors, tol, classes, ids, query_weights, class_weight
+    metric, neighbors, tol, classes, ids, query_weights
         As in `pivotal.value`.
-    n_jobs, block_size, max_memory, progress
+    metric_params : mapping, optional
+        Parameters of the metric, where it is given by its name.
+    n_jobs, progress
         As in `pivotal.value`. The memory of an engine, twice the number of training points and what its tables take,
         is needed for every setting.
 
@@ -91,60 +90,49 @@ def sweep(
     True
     """
     if (X_test is None) != (y_test is None):
-        raise ValueError(
-            "X_test and y_test go together; got only one of them. Leave out both to value the points by each other."
-        )
-    chosen = list(combine(utility, semivalue, weights, bits, k))
-    leader = KNNValuation(
-        **chosen[0][1],
-        metric=metric,
-        metric_params=metric_params,
-        neighbors=neighbors,
-        tol=tol,
-        classes=classes,
-        n_jobs=n_jobs,
-        block_size=block_size,
-        max_memory=max_memory,
-    )
-    for _, parameters in chosen:
-        _sharing(leader, parameters)  # what cannot be valued is said before anything is read
-    X, y = fit_points(leader, X_train, y_train, X_test, y_test, ids_of(X_train, ids))
-    models = [_sharing(leader, parameters) for _, parameters in chosen]
-    _count(leader, models, X, y, QueryWeights(query_weights, class_weight), progress=progress)
-    results = {setting: model.result_ for (setting, _), model in zip(chosen, models, strict=True)}
+        raise ValueError("X_test and y_test go together; got only one of them. Omit both for self-valuation.")
+    shared = {
+        "metric": metric,
+        "metric_params": metric_params,
+        "neighbors": neighbors,
+        "tol": tol,
+        "classes": classes,
+    }
+    chosen = [
+        (setting, Spec.of(**shared, **own), own) for setting, own in combine(utility, semivalue, weights, bits, k)
+    ]
+    for _, spec, _ in chosen:
+        PointValuation.check(spec)  # what cannot be valued is said before anything is read
+    resources = Resources.of(n_jobs=n_jobs, progress=progress)
+    features = read_points(X_train)
+    queries = read_queries(X_test, features)
+    first = PointValuation(chosen[0][1], resources, features, y_train, y_test=y_test, ids=ids_of(X_train, ids))
+    models = [first.with_spec(spec) for _, spec, _ in chosen]
+    _count(first, models, queries, y_test, as_query_weights(query_weights))
+    results = {setting: model.result() for (setting, _, _), model in zip(chosen, models, strict=True)}
     labels = {
-        (name, identity_of(parameters[name])): str(getattr(setting, name))
-        for setting, parameters in chosen
+        (name, identity_of(own[name])): str(getattr(setting, name))
+        for setting, _, own in chosen
         for name in NAMED
-        if identity_of(parameters[name]) is not None
+        if identity_of(own[name]) is not None
     }
     return Sweep(MappingProxyType(results), MappingProxyType(labels))
 
 
-def _sharing(leader: KNNValuation, parameters: Mapping[str, Any]) -> KNNValuation:
-    """Return a model with other parameters that shares the points, the labels and the index of one that is fitted."""
-    model: KNNValuation = copy.copy(leader).set_params(**parameters)
-    model._read_settings()
-    model._engine = None
-    return model
-
-
-def _count(
-    leader: KNNValuation, models: list[KNNValuation], X: Any, y: Any, query_weights: QueryWeights, *, progress: bool
-) -> None:
+def _count(first: PointValuation, models: list[PointValuation], X: Any, y: Any, query_weights: QueryWeights) -> None:
     """Take all queries through the engines of all models, block by block."""
-    say_here(leader.n_jobs, "a sweep shares one search among its settings")
-    targets = leader._targets(X, y, "X_test", "y_test")
-    weights = query_weights.of(targets, leader._encoding.codes)
-    engines = [model._engine_for(self_queries=X is None) for model in models]
-    depth = max(model._depth(engine, X) for model, engine in zip(models, engines, strict=True))
-    batch = leader._batch(X, targets, weights)
+    itself, resources = X is None, first.resources
+    say_here(resources.n_jobs, "a sweep shares one search among its settings")
+    batch = first.batch(X, y, query_weights)
+    targets, weights = batch.targets, batch.weights
+    engines = [model.engine_for(self_valuation=itself) for model in models]
+    depth = max(model.depth(engine, self_valuation=itself) for model, engine in zip(models, engines, strict=True))
     found = _Shared(batch.search, depth)
     members = [
-        (next(iter(engine.passes(len(targets)))), model._voters(engine))
+        (next(iter(engine.passes(len(targets)))), model.voters(engine))
         for model, engine in zip(models, engines, strict=True)
     ]
-    with tqdm(total=len(targets) * len(members), unit="game", disable=not progress, desc="valuing") as bar:
+    with tqdm(total=len(targets) * len(members), unit="game", disable=not resources.progress, desc="valuing") as bar:
         for queries in blocks(len(targets), batch.queries_at_once(depth)):
             weighing = None if weights is None else weights[queries]
             search = partial(found, queries)
@@ -152,7 +140,8 @@ def _count(
                 step.add(*voters.of(search, targets[queries], queries.start), targets[queries], weighing)
                 bar.update(queries.stop - queries.start)
     # All models share one audit.
-    leader._audit.check_lists(X, len(targets), depth, weighted=any(model._weights.weighted for model in models))
+    weighted = any(model.spec.weights.weighted for model in models)
+    first.audit.check_lists(X, len(targets), depth, weighted=weighted)
 
 
 class _Shared:

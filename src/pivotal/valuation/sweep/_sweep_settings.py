@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, product
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pivotal.core.games import as_game
 from pivotal.core.identity import token
 from pivotal.core.semivalues import as_semivalue
+from pivotal.core.spec import MEANING
 from pivotal.core.validation import check_k
 from pivotal.core.weights import as_bits, as_weights
 
 __all__ = ["NAMED", "Setting", "as_choices", "combine", "identity_of", "meaning_of"]
 
-_MEANING: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
-    {"utility": as_game, "semivalue": as_semivalue, "weights": as_weights}
-)
-NAMED = tuple(_MEANING)
+NAMED = ("utility", "semivalue", "weights")
 """Settings that are objects, and are labelled by name."""
 
 
@@ -30,7 +27,7 @@ class Setting(NamedTuple):
     semivalue: str
     weights: str
     bits: int
-    """0 for one vote each, which needs none."""
+    """0 for unweighted votes, which need none."""
 
     k: int
 
@@ -40,7 +37,7 @@ class Setting(NamedTuple):
 
 
 def combine(utility: Any, semivalue: Any, weights: Any, bits: Any, k: Any) -> Iterator[tuple[Setting, dict[str, Any]]]:
-    """Yield every combination once: its labels, and the parameters that `KNNValuation` takes for it.
+    """Yield every combination once: its labels, and the settings that `Spec.of` takes for it.
 
     Parameters
     ----------
@@ -78,7 +75,7 @@ def as_choices(name: str, choice: Any) -> list[Any]:
         return [choice]
     choices = list(choice)
     if not choices:
-        raise ValueError(f"{name} must be one or several; got none. Leave it out for the default.")
+        raise ValueError(f"{name} must be one or several; got none. Omit it for the default.")
     return choices
 
 
@@ -86,7 +83,7 @@ def meaning_of(name: str, choice: Any) -> Any:
     """Return what a choice means: the object that text names, where there is one."""
     if name not in Setting._fields:
         raise ValueError(f"settings of a sweep are {', '.join(Setting._fields)}; got {name!r}.")
-    read: Callable[[Any], Any] | None = _MEANING.get(name)
+    read: Callable[[Any], Any] | None = MEANING.get(name)
     return choice if read is None else read(choice)
 
 

@@ -1,7 +1,7 @@
 """The methods of valuation by name: what each computes, what it costs, what it needs.
 
 A name is a way to run (the exact engine, one of its samplers, or a function of `pivotal.baselines`) together with the
-settings that the name stands for. ``pivotal.value(..., method="bv-uw")`` looks it up here.
+settings that the name stands for. ``pivotal.value(..., method="knn-shapley")`` looks it up here.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from pivotal.core.providers import provided
 
 __all__ = ["Method", "MethodTable", "as_method", "methods"]
 
-# What a neighbour model is made of, and when sampling stops: settings of `value` that some functions take as well.
-_NEIGHBOUR_MODEL = ("k", "utility", "semivalue", "weights", "bits", "metric", "metric_params", "neighbors", "classes")
-_SAMPLING = ("n_samples", "target_se", "max_time")
+# What a neighbour model is made of: settings of `value` that some functions take as well.
+_NEIGHBOUR_MODEL = ("k", "utility", "semivalue", "weights", "bits", "metric", "neighbors", "classes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +34,8 @@ class Method:
     kind : {"exact", "sampled", "heuristic"}
         Exact values of a game, estimates of them with standard errors, or scores that are values of no game.
     run : str or callable
-        ``"exact"``, ``"coalitions"`` or ``"permutations"``, the ways of the engine; a function of `pivotal.baselines`
-        as ``"module:function"``; or any function.
+        ``"exact"``, ``"coalitions"``, ``"permutations"`` or ``"auto"``, the ways of the engine; a function of
+        `pivotal.baselines` as ``"module:function"``; or any function.
     presets : mapping of str to object
         Settings of `pivotal.value` that the name fixes; choosing another one contradicts the name.
     suggests : mapping of str to object
@@ -48,12 +47,12 @@ class Method:
     cost : str
         How the work grows. n: training points, q: queries, d: features, k: neighbours, m: samples, W: the largest
         sum of k votes; "search" finds neighbours, "fit" trains and scores one model.
-    paper : str or None
-        Its abbreviation in the paper's experiments.
+    aliases : tuple of str
+        Other names that ``method=`` takes, such as the abbreviations of the paper's experiments.
 
     Examples
     --------
-    >>> method = as_method("bv-uw")
+    >>> method = as_method("knn-banzhaf")
     >>> method.run, dict(method.presets)
     ('exact', {'utility': 'hard', 'semivalue': 'banzhaf', 'weights': 'uniform'})
     """
@@ -67,7 +66,7 @@ class Method:
     takes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     cost: str = ""
-    paper: str | None = None
+    aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("presets", "suggests"):
@@ -82,6 +81,7 @@ class Method:
             f"  cost: {self.cost}",
             f"  needs: {', '.join(self.needs)}",
             f"  stands for: {', '.join(filter(None, [stands_for, suggests]))}",
+            f"  also called: {', '.join(self.aliases)}",
         ]
         return "\n".join(line for line in lines if not line.endswith(": "))
 
@@ -116,7 +116,7 @@ class MethodTable(tuple[Method, ...]):
     Examples
     --------
     >>> [method.name for method in methods() if method.kind == "heuristic"]
-    ['lava', 'inf', 'rand']
+    ['lava', 'influence', 'random']
     """
 
     __slots__ = ()
@@ -154,6 +154,13 @@ _ALL = MethodTable(
             cost="search + O(k) to O(n k W) per query, independent of n for Banzhaf",
         ),
         Method(
+            name="auto",
+            title="exact, or sampled where the players are groups and exact values would take too long",
+            kind="exact",
+            run="auto",
+            cost="as exact, or as coalitions",
+        ),
+        Method(
             name="coalitions",
             title="the same, estimated from random coalitions that serve all points at once",
             kind="sampled",
@@ -168,97 +175,88 @@ _ALL = MethodTable(
             cost="search + O(m n log k) per query",
         ),
         Method(
-            name="bf",
+            name="enumeration",
             title="the definition: every coalition of the training points, one by one",
             kind="exact",
             run="enumeration:enumerate_coalitions",
             takes=_NEIGHBOUR_MODEL,
             needs=(_A_TEST_SET, "at most 20 training points"),
             cost="O(2^n n) per query",
-            paper="bf",
+            aliases=("bf",),
         ),
         Method(
-            name="bv",
+            name="weighted-knn-banzhaf",
             title="Banzhaf values, hard votes, weighted by distance",
             kind="exact",
             run="exact",
             presets=_hard("banzhaf"),
             suggests=_DISTANCE,
-            cost="search + O(k^2 W) per query, whatever n; O(W n^4) in the paper",
-            paper="bv",
+            cost="search + O(k^2 W) per query, whatever n; O(W n^4) and O(W k n^2) in the paper",
+            aliases=("bv", "bv-fast"),
         ),
         Method(
-            name="bv-fast",
-            title="the same values as bv, which the paper computes faster and one engine computes here",
-            kind="exact",
-            run="exact",
-            presets=_hard("banzhaf"),
-            suggests=_DISTANCE,
-            cost="search + O(k^2 W) per query, whatever n; O(W k n^2) in the paper",
-            paper="bv-fast",
-        ),
-        Method(
-            name="bv-uw",
-            title="Banzhaf values, hard votes, one vote each",
+            name="knn-banzhaf",
+            title="Banzhaf values, hard votes, unweighted",
             kind="exact",
             run="exact",
             presets=_hard("banzhaf", weights="uniform"),
             cost="search + O(k) per query, whatever n; O(n k^2) in the paper",
-            paper="bv-uw",
+            aliases=("bv-uw",),
         ),
         Method(
-            name="bv-mc",
+            name="knn-banzhaf-coalitions",
             title="Banzhaf values, hard votes, estimated from coalitions",
             kind="sampled",
             run="coalitions",
             presets=_hard("banzhaf"),
             cost="search + O(m k) per query",
-            paper="bv-mc",
+            aliases=("bv-mc",),
         ),
         Method(
-            name="bv-perm",
+            name="knn-banzhaf-permutations",
             title="Banzhaf values, hard votes, estimated from permutations, re-weighted",
             kind="sampled",
             run="permutations",
             presets=_hard("banzhaf"),
             cost="search + O(m n log k) per query",
+            aliases=("bv-perm",),
         ),
         Method(
-            name="sv",
+            name="weighted-knn-shapley",
             title="Shapley values, hard votes, weighted by distance",
             kind="exact",
             run="exact",
             presets=_hard("shapley"),
             suggests=_DISTANCE,
             cost="search + O(n k W) per query; O(W k^2 n^2) in Wang, Mittal and Jia (2024)",
-            paper="sv",
+            aliases=("sv",),
         ),
         Method(
-            name="sv-uw",
-            title="Shapley values, hard votes, one vote each",
+            name="knn-shapley-hard",
+            title="Shapley values, hard votes, unweighted",
             kind="exact",
             run="exact",
             presets=_hard("shapley", weights="uniform"),
             cost="search + O(n) per query with two classes, O(n k) with more",
-            paper="sv-uw",
+            aliases=("sv-uw",),
         ),
         Method(
-            name="sv-soft",
-            title="Shapley values, soft labels, one vote each: the KNN-Shapley of Jia et al. (2019)",
+            name="knn-shapley",
+            title="Shapley values, soft labels, unweighted: KNN-Shapley of Jia et al. (2019)",
             kind="exact",
             run="exact",
             presets={"utility": "soft-k", "semivalue": "shapley", "weights": "uniform"},
             cost="search + O(n) per query",
-            paper="sv-soft",
+            aliases=("sv-soft",),
         ),
         Method(
-            name="sv-mc",
+            name="knn-shapley-permutations",
             title="Shapley values, hard votes, estimated from permutations",
             kind="sampled",
             run="permutations",
             presets=_hard("shapley"),
             cost="search + O(m n log k) per query",
-            paper="sv-mc",
+            aliases=("sv-mc",),
         ),
         Method(
             name="loo",
@@ -267,68 +265,69 @@ _ALL = MethodTable(
             run="exact",
             presets={"semivalue": "loo"},
             cost="search + O(k) per query",
-            paper="loo",
         ),
         Method(
-            name="sv-retrain",
-            title="Shapley values of any model, retrained along permutations: Data Shapley",
+            name="data-shapley",
+            title="Shapley values of any model, retrained along permutations",
             kind="sampled",
             run=_RETRAINING,
             presets={"semivalue": "shapley"},
-            takes=("semivalue", *_SAMPLING),
+            takes=("semivalue",),
             needs=(_A_TEST_SET, _A_MODEL),
             cost="m n fits",
+            aliases=("sv-retrain",),
         ),
         Method(
-            name="beta-mc",
-            title="Beta Shapley values of any model, retrained along permutations: Kwon and Zou (2022)",
+            name="beta-shapley",
+            title="Beta Shapley values of any model, retrained along permutations: Kwon and Zou",
             kind="sampled",
             run=_RETRAINING,
             suggests={"semivalue": "beta(4,1)"},
-            takes=("semivalue", *_SAMPLING),
+            takes=("semivalue",),
             needs=(_A_TEST_SET, _A_MODEL),
             cost="m n fits",
-            paper="beta-mc",
+            aliases=("beta-mc",),
         ),
         Method(
-            name="banzhaf-msr",
-            title="Banzhaf values of any model, every retraining serving all points: Wang and Jia (2023)",
+            name="data-banzhaf",
+            title="Banzhaf values of any model, each fit serving all points: Wang and Jia (2023)",
             kind="sampled",
             run="retraining:retrain_msr",
             suggests={"semivalue": "banzhaf"},
-            takes=("semivalue", *_SAMPLING),
+            takes=("semivalue",),
             needs=(_A_TEST_SET, _A_MODEL),
             cost="m fits",
+            aliases=("banzhaf-msr",),
         ),
         Method(
             name="lava",
-            title="how much a point adds to the distance between training and test set: Just et al. (2023)",
+            title="what a point adds to the distance between training and test set: Just et al. (2023)",
             kind="heuristic",
             run="lava:lava",
             needs=(_A_TEST_SET, "POT: pip install 'pivotal[lava]'"),
             cost="an optimal transport between n and q points",
-            paper="lava",
         ),
         Method(
-            name="inf",
+            name="influence",
             title="influence function: leave-one-out of a logistic regression, to first order",
             kind="heuristic",
             run="influence:influence",
             needs=(_A_TEST_SET, "two classes or more"),
             cost="one fit + O(n d^2 + d^3)",
-            paper="inf",
+            aliases=("inf",),
         ),
         Method(
-            name="rand",
+            name="random",
             title="random values, the floor for every comparison",
             kind="heuristic",
             run="chance:chance",
             cost="O(n)",
-            paper="rand",
+            aliases=("rand",),
         ),
     )
 )
 _BY_NAME = {method.name: method for method in _ALL}
+_BY_ALIAS = {alias: method for method in _ALL for alias in method.aliases}
 
 
 def methods() -> MethodTable:
@@ -343,21 +342,22 @@ def methods() -> MethodTable:
 
 
 def as_method(name: str | Method) -> Method:
-    """Return the method of that name; a `Method` is returned as it is.
+    """Return the method of that name or alias; a `Method` is returned as it is.
 
     Examples
     --------
-    >>> as_method("beta-mc").title
-    'Beta Shapley values of any model, retrained along permutations: Kwon and Zou (2022)'
+    >>> as_method("beta-shapley").title
+    'Beta Shapley values of any model, retrained along permutations: Kwon and Zou'
     """
     if isinstance(name, Method):
         return name
     if not isinstance(name, str):
         raise TypeError(f"method must be a name or a Method; got {name!r}. Use one of {', '.join(_BY_NAME)}.")
     known = name.strip().lower().replace("_", "-")
-    if known in _BY_NAME:
-        return _BY_NAME[known]
-    near = difflib.get_close_matches(known, _BY_NAME, n=3, cutoff=0.6)
+    found = _BY_NAME.get(known) or _BY_ALIAS.get(known)
+    if found is not None:
+        return found
+    near = difflib.get_close_matches(known, (*_BY_NAME, *_BY_ALIAS), n=3, cutoff=0.6)
     near += [m.name for m in _ALL if len(known) > 2 and known in m.title.lower() and m.name not in near][:3]
     hint = f"Did you mean {' or '.join(repr(other) for other in near)}? " if near else ""
     raise ValueError(f"method must name a method; got {name!r}. {hint}Use one of {', '.join(_BY_NAME)}.")
