@@ -113,7 +113,7 @@ def test_the_scale_of_the_features_matters_to_few_voters() -> None:
 
 def test_landmarks_and_fitted_rows_are_bounded() -> None:
     assert [count_landmarks(n, sparse=False) for n in (2, 500, 1500, 5000, 10**6)] == [2, 500, 750, 1000, 1000]
-    assert count_landmarks(10**6, sparse=True) == 1500
+    assert count_landmarks(10**6, sparse=True) == 800
     X = RNG.normal(size=(21_000, 2))
     Y = np.eye(2)[(X[:, 0] > 0).astype(int)]
     made = make_regressions(X, ["linear", "rbf"], None, 0, 1, progress=False)
@@ -210,4 +210,8 @@ def test_text_is_judged_as_a_sparse_matrix() -> None:
     X = csr_array(words.astype(float))
     errors = find_label_errors(X, noisy, n_trees=30)
     assert average_precision_score(noisy != y, -errors.scores) > 0.75
+    assert errors.settings["voters"] == ("forest", "linear", "laplace")
     assert errors.settings["weights"]["linear"] > 0.1
+    dense = find_label_errors(X.toarray(), noisy, n_trees=30)
+    assert dense.settings["voters"] == ("forest", "linear", "rbf", "laplace")  # few columns: a table
+    assert find_label_errors(X, noisy, n_trees=5, voters=["rbf"]).settings["voters"] == ("rbf",)

@@ -272,7 +272,7 @@ def _tell_suspects(suspects: Suspects, shown: IndexArray) -> dict[str, Any]:
             np.searchsorted(shown, suspects.points), suspects.suggested, suspects.why, strict=True
         )
     ]
-    note = f"{count(suspects.probable, 'label is', 'labels are')} probably wrong by the votes of their neighbours. "
+    note = f"{count(suspects.probable, 'label is', 'labels are')} probably wrong by the votes of the other rows. "
     if len(rows) < suspects.total or suspects.total != suspects.probable:
         note += f"The {count(len(rows), 'most suspicious label is', 'most suspicious labels are')} listed."
     else:

@@ -4,8 +4,9 @@ Two counts bracket the truth. Among the rows that the votes are surest of, those
 rule: their share, of all rows, misses errors near the boundaries between classes. Rows whose label another one outvotes
 by far are wrong or rare: their number counts some that are right. The estimate is the geometric mean of the two. How
 far it can be off depends on how well features tell the classes apart at all, which is known: Cohen's kappa between
-votes and labels. The constants were fitted to 258 tasks with errors planted in known labels: 16 data sets; flips to any
-class, to one class, and near boundaries; 1 to 20 % of the labels (`benchmarks/cleaning.py` checks them on others).
+votes and labels. The constants were fitted to 259 tasks with errors planted in known labels: 16 data sets; flips to any
+class, to one class, and near boundaries; 1 to 20 % of the labels (`benchmarks/cleaning.py` checks them on other draws,
+the tests on other data).
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ from pivotal.analysis.label_errors._request import (
     check_odds,
     check_trees,
 )
-from pivotal.analysis.label_errors._voters import check_voters
+from pivotal.analysis.label_errors._voters import DEFAULT_SPARSE, QUICK, as_voters_see, check_voters
 from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
 from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
 from pivotal.core.indicators import as_indicators, is_indicators
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray
-from pivotal.core.validation import check_k, check_same_length
+from pivotal.core.validation import check_k, check_same_length, is_sparse
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 
@@ -75,7 +75,8 @@ def find_label_errors(
         What y holds. Fractions are numbers to be predicted, a table of several columns holds many labels, and all
         else holds classes.
     voters : str or sequence of str, optional
-        Some of "neighbors", "forest", "linear", "rbf", "laplace"; all but the neighbours by default.
+        Some of "neighbors", "forest", "linear", "rbf", "laplace"; all but the neighbours by default and, for sparse
+        features, but "rbf", which says much what "linear" does there.
     k : int, default=20
         Number of nearest neighbours that vote, or that are told of.
     n_trees : int, default=100
@@ -130,8 +131,12 @@ def find_label_errors(
     n_rows = len(labels)
     if n_rows < 2:
         raise ValueError("label errors need at least two rows, which vote on each other; got 1. Add rows.")
+    seen = as_voters_see(features) if set(asked) - set(QUICK) else None
+    if voters is None and is_sparse(seen):
+        asked = DEFAULT_SPARSE
     request = Request(
         X=features,
+        seen=seen,
         ids=as_ids(ids_of(X, ids), n_rows),
         k=k,
         n_trees=n_trees,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.analysis.label_errors._nearest import Nearest, ask_nearest
-from pivotal.analysis.label_errors._voters import Opinions, as_voters_see
+from pivotal.analysis.label_errors._voters import Opinions
 from pivotal.core.games import Game
 from pivotal.core.sizes import as_bytes
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -31,6 +31,8 @@ class Request:
     ----------
     X : array, CSR matrix or file
         Features, checked.
+    seen : array or CSR matrix or None
+        The same as voters see them, other than the nearest rows; None where there are no others.
     ids : array of shape (n_rows,)
     k, n_trees : int
     voters : tuple of str
@@ -46,6 +48,7 @@ class Request:
     """
 
     X: Any
+    seen: Any
     ids: AnyArray
     k: int
     n_trees: int
@@ -61,7 +64,7 @@ class Request:
     @property
     def opinions(self) -> Opinions:
         """The voters other than the nearest rows."""
-        return Opinions(as_voters_see(self.X), self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
+        return Opinions(self.seen, self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
 
     def ask_nearest(self, targets: AnyArray, columns: Any, game: Game) -> tuple[Nearest, dict[str, Any]]:
         """Return what the nearest rows say, and whether they are the true ones, for the settings."""

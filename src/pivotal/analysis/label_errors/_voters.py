@@ -17,13 +17,23 @@ from pivotal.core.threads import count_threads, run_all, single_threaded_blas
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["DEFAULT", "QUICK", "VOTERS", "Opinions", "as_voters_see", "check_voters", "make_regressions"]
+__all__ = [
+    "DEFAULT",
+    "DEFAULT_SPARSE",
+    "QUICK",
+    "VOTERS",
+    "Opinions",
+    "as_voters_see",
+    "check_voters",
+    "make_regressions",
+]
 
 VOTERS: Final = ("neighbors", "forest", "linear", "rbf", "laplace")
 DEFAULT: Final = ("forest", "linear", "rbf", "laplace")
+DEFAULT_SPARSE: Final = ("forest", "linear", "laplace")  # between rows of text, rbf says much what linear does
 QUICK: Final = ("neighbors",)
 _LANDMARKS: Final = 1000
-_SPARSE_LANDMARKS: Final = 1500  # text has more directions
+_SPARSE_LANDMARKS: Final = 800  # of few rows, more than half: text has many directions
 _FEW_LANDMARKS: Final = 600  # where rows are few, all of them; then half of them
 _WIDEST: Final = 1000  # features that a linear regression takes as they are
 _DENSE: Final = 0.25  # share of entries other than 0 from which a sparse matrix is a dense one
