@@ -171,6 +171,7 @@ def measure(n_rows: int, n_features: int, n: int, how: tuple[str, ...], browser:
                 "requests": summary(requests),
                 "keys": summary(keys),
                 "gigabytes": review.gigabytes(),
+                "load": os.getloadavg()[0],
             }
 
 
@@ -201,11 +202,12 @@ def page_of(results: dict[str, Any]) -> str:
         "in turn, about the worst suspect. *By key*: in Chromium, from the key until the next row is painted. *By",
         "request*: without a browser, from the request until the answer is there. Both hold the write to the journal,",
         "which waits for the disk, the new values of all rows that the decision touches, and the queue in its new",
-        "order.",
+        "order. The load is the number of processes that wanted a core while this was measured, on a machine that has",
+        f"{os.cpu_count()} of them: alone it is 1 or 2.",
         "",
         "| rows | features | options | opens after | suspects | by key: median, p95, most "
-        "| by request: median, p95, most | memory |",
-        "|---|---|---|---|---|---|---|---|",
+        "| by request: median, p95, most | memory | load of the machine |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in results["tables"].values():
         cells = [
@@ -213,7 +215,8 @@ def page_of(results: dict[str, Any]) -> str:
         ]
         lines.append(
             f"| {row['rows']:,} | {row['features']} | {row['how'] and '`' + row['how'] + '`'} | {row['opened']:.0f} s "
-            f"| {row['suspects']:,} | {cells[0]} | {cells[1]} | {row['gigabytes']:.1f} GB |"
+            f"| {row['suspects']:,} | {cells[0]} | {cells[1]} | {row['gigabytes']:.1f} GB "
+            f"| {row['load']:.0f} |"
         )
     demo = results.get("demo")
     if demo:

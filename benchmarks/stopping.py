@@ -1,12 +1,14 @@
 """Whether the review page is right about the wrong labels that are left, and when to stop.
 
     python benchmarks/stopping.py [--data-home FOLDER] [--rows 3000] [--seeds 3] [--out docs/stopping.md]
+    python benchmarks/stopping.py --fit [--data-home FOLDER] [--rows 1500]
 
 Flips labels of real data sets, reviews them as a person would who is always right, worst suspect first, and compares
 what the page says on the way with what is known: how often the interval holds the number of wrong labels left among the
 suspects, how far its middle is off, and how many of the wrong labels are caught when the page suggests to stop. In the
 end some random rows are looked at, and the number of wrong labels left in the whole table is compared too. Data sets
-whose figures were looked at while the estimate was made stand apart from those that were not.
+whose figures were looked at while the estimate was made stand apart from those that were not. With `--fit` it prints
+the prior of the estimate: how the chance to be wrong follows the score, in reviews of the former.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pivotal.analysis.label_errors import find_label_errors
 from pivotal.research.datasets import flip_labels, load
+from pivotal.review._estimate import log_odds, logistic_fit
 from pivotal.review._queues import Query
 from pivotal.review._session import Session
 from pivotal.review._subject import Subject, fingerprint_of_arrays
@@ -108,6 +111,24 @@ def study(names: tuple[str, ...], data_home: str | None, n_rows: int, n_seeds: i
     return lines
 
 
+def fit(data_home: str | None, n_rows: int) -> None:
+    """Print the mean and the covariance, over reviews, of a logistic regression of being wrong on the log odds."""
+    found = []
+    for name in LOOKED_AT:
+        data = load(name, variant=VARIANTS.get(name), data_home=data_home)
+        for seed, share in enumerate((0.01, 0.02, 0.05, 0.1, 0.2)):
+            part = data.sample(n_rows, random_state=seed)
+            given, wrong = flip_labels(part.y, share, random_state=seed)
+            errors = find_label_errors(StandardScaler().fit_transform(part.X.astype(np.float64)), given)
+            scores, said = errors.scores[errors.suspects], wrong[errors.suspects]
+            # A weak prior of its own, as reviews in which all suspects are wrong tell no slope.
+            found.append(
+                logistic_fit(log_odds(scores), said.astype(float), np.array([0.0, 2.0]), np.diag([9.0, 9.0]))[0]
+            )
+            print(name, share, len(said), said.mean().round(2), found[-1].round(2), flush=True)
+    print("mean", np.mean(found, axis=0).round(2).tolist(), "covariance", np.cov(np.transpose(found)).round(2).tolist())
+
+
 def table(frame: pd.DataFrame) -> list[str]:
     lines = [
         "| | reviews | wrong among the suspects left | estimate off by, median | if all suspects were taken for wrong "
@@ -172,8 +193,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", choices=("looked", "not"))
+    parser.add_argument("--fit", action="store_true")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    if options.fit:
+        fit(options.data_home, options.rows)
+        return
     parts = {}
     for name, sets in (("not", NOT_LOOKED_AT), ("looked", LOOKED_AT)):
         chosen = options.only in (None, name)

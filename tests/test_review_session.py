@@ -324,7 +324,7 @@ def test_estimates_follow_the_decisions():
     assert 20 < sampled.high < 100
     whole = together(first, sampled)
     assert whole.low <= whole.count <= whole.high
-    assert np.isfinite(log_odds(np.array([0.0]), np.array([1.0]))).all()
+    assert np.isfinite(log_odds(np.array([0.0, 1.0]))).all()
 
 
 def test_intervals_cover_what_is_left():

@@ -114,7 +114,8 @@ def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
     if options.truth is not None:
         data.table.check_column(options.truth, "--truth")
     here = [Path(part) for file in data.files for part in (file.split(",") if is_pair(file) else [file])]
-    if not all(file.is_file() for file in here):
+    here = [file if file.exists() else Path(str(file).partition("::")[0]) for file in here]  # a sheet, a query
+    if not all(file.exists() for file in here):
         raise UsageError("pivotal review needs a table in a file of this machine, as its journal is kept beside it.")
     journal = Path(options.journal) if options.journal else here[0].with_name(f"{here[0].name}.review.db")
 

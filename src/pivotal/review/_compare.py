@@ -117,9 +117,12 @@ def _on_test_rows(session: Session, test: tuple[Any, Any]) -> Accuracy:
     names = {name: code for code, name in enumerate(classes.names)}
     targets = np.array([names.get(str(label), len(names)) for label in y_test], dtype=np.int32)
     k = int(errors.settings.get("k", 20))
+    how: dict[str, Any] = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **(session.subject.search or {})}
+    named = how.pop("neighbors", "auto")
+    neighbors = named if isinstance(named, str) else "auto"  # an index of all rows is none of those that are left
     right = []
     for rows, codes in ((np.arange(len(classes.given)), classes.given), (np.flatnonzero(live.alive), live.codes)):
-        index = as_index("auto", session.subject.X[rows], metric="euclidean", metric_params=None, n_jobs=-1)
+        index = as_index(neighbors, session.subject.X[rows], **how)
         nearest = rows[index.search(X_test, min(k, len(rows)))[0]]
         right.append(Plurality().everyone(codes[nearest], None, targets, len(names) + 1, k) > 0.0)
     return measure(right[0], right[1])

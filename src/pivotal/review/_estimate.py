@@ -1,10 +1,10 @@
 """How many wrong labels are left, how sure that is, and when to stop.
 
-Every suspect has odds, the votes for another label over those for its own. How often labels with such odds are wrong is
-a logistic regression on the decisions so far. Its prior is what was seen in reviews of other tables: how far tables
-differ from each other is how wide it is (`benchmarks/stopping.py --fit` finds it, `docs/stopping.md` tests it on tables
-that had no part in it). Rows that are no suspects are judged by the random ones among them that were looked at, and by
-nothing else.
+Every suspect has odds, by its score: what speaks against its label over what speaks for it. How often labels with such
+odds are wrong is a logistic regression on the decisions so far. Its prior is what was seen in reviews of other tables:
+how far tables differ from each other is how wide it is (`benchmarks/stopping.py --fit` finds it, `docs/stopping.md`
+tests it on tables that had no part in it). Rows that are no suspects are judged by the random ones among them that were
+looked at, and by nothing else.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from scipy.stats import beta
 
 from pivotal.core.types import FloatArray
 
-__all__ = ["Left", "Stop", "estimate_left", "log_odds", "suggest_stop"]
+__all__ = ["Left", "Stop", "estimate_left", "log_odds", "logistic_fit", "suggest_stop", "together"]
 
 LATEST: Final = 20  # decisions whose precision is shown
 _FEW_WRONG: Final = 0.2  # a precision below this means that most suspects are right by now
 _FLOOR: Final = 0.02  # shares of votes below this say no more than this
 _MIDDLE: Final = 1.5  # log odds at which the intercept is taken
-_PRIOR_MEAN: Final = np.array([0.95, 2.97])
-_PRIOR_COVARIANCE: Final = np.array([[3.34, 0.32], [0.32, 1.24]])
+_PRIOR_MEAN: Final = np.array([1.92, 3.42])
+_PRIOR_COVARIANCE: Final = np.array([[5.17, 2.06], [2.06, 2.33]])
 _WIDE: Final = 1.959963984540054  # standard deviations on either side of 95 %
 
 
@@ -46,9 +46,10 @@ class Stop:
     reason: str
 
 
-def log_odds(own: FloatArray, rival: FloatArray) -> FloatArray:
-    """Return the logarithm of the votes for another label over those for its own."""
-    return np.log((np.maximum(rival, 0.0) + _FLOOR) / (np.maximum(own, 0.0) + _FLOOR))
+def log_odds(scores: FloatArray) -> FloatArray:
+    """Return the logarithm of what speaks against a label over what speaks for it, from its score."""
+    odds: FloatArray = np.log((1.0 - scores + _FLOOR) / (scores + _FLOOR))
+    return odds
 
 
 def estimate_left(
@@ -72,7 +73,7 @@ def estimate_left(
     suspects, others : Left
         The second is None before any random row was looked at.
     """
-    center, covariance = _fit(seen_odds, seen_wrong)
+    center, covariance = logistic_fit(seen_odds, seen_wrong, _PRIOR_MEAN, _PRIOR_COVARIANCE)
     design = _design(odds)
     chance = _logistic(design @ center)
     spread = chance * (1.0 - chance)
@@ -120,23 +121,42 @@ def suggest_stop(n_suspects: int, latest: tuple[int, int], n_sampled: int) -> St
     return Stop(False, "")
 
 
-def _fit(odds: FloatArray, wrong: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the most probable intercept and slope, and their covariance."""
+def logistic_fit(
+    odds: FloatArray, wrong: FloatArray, mean: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Fit the chance to be wrong by the log odds.
+
+    Parameters
+    ----------
+    odds, wrong : float64 arrays of shape (n_decided,)
+        Log odds, and whether the label was wrong, 0 or 1.
+    mean : float64 array of shape (2,)
+        Of a normal prior for the intercept, at log odds of 1.5, and for the slope.
+    covariance : float64 array of shape (2, 2)
+        Of the same.
+
+    Returns
+    -------
+    center : float64 array of shape (2,)
+        The most probable intercept and slope.
+    covariance : float64 array of shape (2, 2)
+        How sure they are.
+    """
     design = _design(odds)
-    prior = np.linalg.inv(_PRIOR_COVARIANCE)
-    center = _PRIOR_MEAN.copy()
+    prior = np.linalg.inv(covariance)
+    center = mean.copy()
     precision = prior
     for _ in range(50):
         chance = _logistic(design @ center)
-        gradient = design.T @ (wrong - chance) - prior @ (center - _PRIOR_MEAN)
+        gradient = design.T @ (wrong - chance) - prior @ (center - mean)
         precision = prior + (design * (chance * (1.0 - chance))[:, np.newaxis]).T @ design
         step = np.linalg.solve(precision, gradient)
         # Damped, as a full step may overshoot when all decisions are alike.
         center = center + step * min(1.0, 2.0 / (1e-12 + float(np.abs(step).max())))
         if float(np.abs(step).max()) < 1e-9:
             break
-    covariance: FloatArray = np.linalg.inv(precision).astype(np.float64)
-    return center, covariance
+    left: FloatArray = np.linalg.inv(precision).astype(np.float64)
+    return center, left
 
 
 def _design(odds: FloatArray) -> FloatArray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ __all__ = ["DECISION_COLUMNS", "Outputs", "cleaned_table", "decisions_frame"]
 DECISION_COLUMNS: Final = (
     "row", "id", "action", "from", "to", "reviewer", "at", "why", "suggested", "confidence", "score", "queue", "holds",
 )  # fmt: skip
+_WRITTEN: Final = ("csv", "tsv", "json", "jsonl", "parquet", "feather", "npz", "xlsx")
 _SUFFIXES: Final = {"npy": "npz"}  # two files cannot be downloaded as one
 
 
@@ -102,8 +104,11 @@ class Outputs:
 
     @property
     def format(self) -> str | None:
-        """Format of the cleaned table, None where there is no table."""
-        return None if self._table is None else _SUFFIXES.get(self._table.format, self._table.format)
+        """Format of the cleaned table; CSV where it came from a database or a folder. None where there is no table."""
+        if self._table is None:
+            return None
+        form = _SUFFIXES.get(self._table.format, self._table.format)
+        return form if form in _WRITTEN else "csv"
 
     def cleaned(self) -> Table:
         """Return the table with the decisions applied."""
@@ -140,10 +145,13 @@ class Outputs:
             return "decisions.csv", self._written(self.write_decisions, "decisions.csv")
         if name == "cleaned" and self.format is not None:
             file = f"cleaned.{self.format}"
-            return file, self._written(self.write_cleaned, file)
+            # Nobody knows where the file will lie, so that paths of images stay as they are.
+            cleaned = self.cleaned()
+            cleaned = replace(cleaned, format="csv") if cleaned.format == "images" else cleaned
+            return file, self._written(lambda path: write_table(cleaned, path), file)
         raise KeyError(name)
 
-    def _written(self, write: Any, name: str) -> bytes:
+    def _written(self, write: Callable[[str], object], name: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="pivotal-") as folder:
             path = Path(folder) / name
             write(str(path))

@@ -153,7 +153,7 @@ def review(
 
 def _again(errors: LabelErrors, X: Any, search: dict[str, Any]) -> Look | None:
     """Return what finds label errors again as they were found, None where a model that is not known had a say."""
-    how = {name: errors.settings[name] for name in ("k", "n_trees", "odds") if name in errors.settings}
+    how = {name: errors.settings[name] for name in ("k", "n_trees", "odds", "voters") if name in errors.settings}
     by_name = isinstance(search["neighbors"], str)  # an index of all rows is none of those that are left
     if errors.settings.get("model") is not None or not by_name:
         return None
@@ -220,7 +220,7 @@ class TableReview:
 
     def desk(self, journal: Path, reviewer: str) -> Desk:
         """Return the desk at which the table is reviewed, once it is started."""
-        fingerprint = fingerprint_of_files(self.files, self.label)
+        fingerprint = fingerprint_of_files(self.files, self.label, self.prepared.y)
 
         def prepare(told: Told) -> tuple[Session, Outputs]:
             ready = self.prepared

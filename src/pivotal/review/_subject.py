@@ -173,12 +173,18 @@ class Subject:
         return len(self.errors.scores)
 
 
-def fingerprint_of_files(paths: Iterable[str | Path], label: str) -> str:
-    """Return the digest of files and of the name of their column of labels."""
+def fingerprint_of_files(paths: Iterable[str | Path], label: str, labels: AnyArray) -> str:
+    """Return the digest of files, or of all files in folders, of the name of their column of labels, and of these."""
     digest = hashlib.sha256(label.encode() + b"\0")
-    for path in paths:
-        with Path(path).open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    for path in map(Path, paths):
+        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        for place in inside:
+            if place != path:
+                digest.update(place.relative_to(path).as_posix().encode() + b"\0")
+            with place.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    # The same file read in another way, as without some of its rows, has other row numbers.
+    digest.update("\0".join(as_text(one) for one in labels).encode())
     return digest.hexdigest()
 
 

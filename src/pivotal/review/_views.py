@@ -82,10 +82,10 @@ class Views:
         sampled = [entry for entry in sure if entry.queue == "random"]
         left = scores.suspect & ~session.decided
         others = session.unsuspected & ~session.decided & ~left
-        odds = log_odds(scores.scores[left], 1.0 - scores.scores[left])
+        odds = log_odds(scores.scores[left])
         suspects, elsewhere = estimate_left(
             odds,
-            log_odds(np.array([e.score for e in seen]), np.array([1.0 - e.score for e in seen])),
+            log_odds(np.array([e.score for e in seen])),
             np.array([float(e.action != "keep") for e in seen]),
             int(others.sum()),
             (len(sampled), sum(entry.action != "keep" for entry in sampled)),

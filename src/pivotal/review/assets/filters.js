@@ -80,7 +80,7 @@ export function addFilters(state, askAll, changed) {
       const narrowed = query.rows || query.given || query.suggested || query.owner || query.confidence || query.search;
       chips.replaceChildren(
         ...parts.map((text) => make("span", { class: "chip" }, `selected on the map: ${text}`)),
-        narrowed ? make("button", { type: "button", class: "quiet chip", onclick: clear }, "Clear filters") : "",
+        ...(narrowed ? [make("button", { type: "button", class: "quiet chip", onclick: clear }, "Clear filters")] : []),
       );
       const { asked } = strip;
       again.hidden = !asked.possible || !(asked.changed || asked.running);
