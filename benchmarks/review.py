@@ -216,7 +216,7 @@ def page_of(results: dict[str, Any]) -> str:
         lines.append(
             f"| {row['rows']:,} | {row['features']} | {row['how'] and '`' + row['how'] + '`'} | {row['opened']:.0f} s "
             f"| {row['suspects']:,} | {cells[0]} | {cells[1]} | {row['gigabytes']:.1f} GB "
-            f"| {row['load']:.0f} |"
+            f"| {'not noted' if row['load'] is None else round(row['load'])} |"
         )
     demo = results.get("demo")
     if demo:
