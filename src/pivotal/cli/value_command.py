@@ -6,7 +6,7 @@ import argparse
 import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.cli._options import (
     add_cluster,
@@ -118,6 +118,7 @@ def _value_here(options: argparse.Namespace, screen: Screen) -> None:
     values = _write(options, screen, data)
     if options.report is not None:
         from pivotal.report import write_report
+        from pivotal.tables.prepare import own_columns
 
         ready = data.prepared
         images, root = _images(options, screen, data)
@@ -134,6 +135,7 @@ def _value_here(options: argparse.Namespace, screen: Screen) -> None:
                 text=ready.text,
                 images=images,
                 image_root=root,
+                columns=own_columns(data.table.take(data.rows), ready.treatments),
                 title=f"Values of {data.table.name}",
                 max_points=_POINTS if options.max_points is None else options.max_points,
                 random_state=options.seed,
@@ -143,20 +145,27 @@ def _value_here(options: argparse.Namespace, screen: Screen) -> None:
             screen.note(str(warning.message))
 
 
-def _images(options: argparse.Namespace, screen: Screen, data: Data) -> tuple[list[str | None] | None, Path | None]:
+def _images(options: argparse.Namespace, screen: Screen, data: Data) -> tuple[list[Any] | None, Path | None]:
     """Return the paths of images, and the folder outside of which none is opened."""
     from pivotal.core.urls import is_url
 
     images, folder, asked = data.prepared.images, data.table.folder, options.images_from
     if images is None or asked is None:
-        if images is not None and folder is None and is_url(data.table.name):
+        if (
+            images is not None
+            and folder is None
+            and is_url(data.table.name)
+            and not any(isinstance(one, bytes) for one in images)
+        ):
             screen.note("images are not shown: their table is elsewhere. Say where they are here with --images-from.")
             return None, None
         return images, folder or Path()
 
-    def found(path: str | None) -> str | None:
-        if path is None or is_url(path) or folder is None or os.path.exists(Path(asked) / path):  # noqa: PTH110
-            return path  # pathlib raises for names that cannot be
+    def found(path: Any) -> Any:
+        if not isinstance(path, str) or is_url(path) or folder is None:
+            return path
+        if os.path.exists(Path(asked) / path):  # noqa: PTH110  # pathlib raises for names that cannot be
+            return path
         return str(folder.absolute() / path)
 
     return [found(path) for path in images], Path(asked)

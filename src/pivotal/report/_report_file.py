@@ -21,6 +21,7 @@ from pivotal.report._advice import Advice, as_advice
 from pivotal.report._facts import describe, guarantees
 from pivotal.report._groups import by_group, by_response, histogram
 from pivotal.report._html_page import assemble
+from pivotal.report._own_columns import pack_columns
 from pivotal.report._report_inputs import Inputs, read_inputs
 from pivotal.report._shown import choose_shown, columns_of, number_neighbours, tell_choice
 from pivotal.report._suspects import Suspects, find_neighbours, find_suspects, read_suspects
@@ -50,6 +51,7 @@ def write_report(
     images: Any = None,
     image_root: str | os.PathLike[str] | None = None,
     coordinates: npt.ArrayLike | None = None,
+    columns: Any = None,
     suspects: Any = None,
     k: int | None = None,
     title: str | None = None,
@@ -84,6 +86,9 @@ def write_report(
         others wrote. Any path is read by default.
     coordinates : array-like of shape (n_train, 2), optional
         Places on the map; the two main axes of X by default.
+    columns : data frame or mapping of str to sequence, optional
+        The table that the points come from: what a row has in each column is shown beside what its neighbours have,
+        differences first.
     suspects : LabelErrors or False, optional
         From `pivotal.find_label_errors`; looked for when None, at its defaults, and left out when False.
     k : int, optional
@@ -136,6 +141,7 @@ def write_report(
         images=images,
         image_root=image_root,
         coordinates=coordinates,
+        columns=columns,
         k=k,
     )
     heading = as_text("What each training point is worth" if title is None else title)
@@ -338,11 +344,14 @@ def _add_words_and_images(
     columns = payload["points"]
     room = int(_BYTES * max(1.0, len(shown) / 10_000)) - len(assemble(payload["title"], payload).encode())
     if inputs.text is not None:
-        share = room // 2 if inputs.images is not None else room
+        share = room // 2 if inputs.images is not None or inputs.columns is not None else room
         columns["text"] = _clip([as_text(words, _TEXT) for words in inputs.text[shown]], share)
         room -= len(as_json(columns["text"]).encode())
+    order = _by_interest(inputs.values, suspects)
+    if inputs.columns is not None:
+        columns["cells"] = pack_columns(inputs.columns, shown, order, room // 2 if inputs.images is not None else room)
+        room -= len(as_json(columns["cells"]).encode())
     if inputs.images is not None:
-        order = _by_interest(inputs.values, suspects)
         places = {int(point): place for place, point in enumerate(shown)}
         made = inputs.images.thumbnails((point for point in order if point in places), room)
         columns["images"] = {str(places[point]): uri for point, uri in made.uris.items()}

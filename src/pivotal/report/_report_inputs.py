@@ -14,6 +14,7 @@ from pivotal.core.metric_settings import read_metric
 from pivotal.core.notices import notify
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_features, check_k, check_same_length
+from pivotal.report._own_columns import read_columns
 from pivotal.report.point_map import check_coordinates
 from pivotal.report.thumbnails import Images
 from pivotal.results.values import Values
@@ -47,6 +48,8 @@ class Inputs:
         Its parameters.
     why_no_metric : str
         Why it cannot be had.
+    columns : mapping of str to array of shape (n_train,)
+        The table that the points come from.
     """
 
     values: Values
@@ -63,6 +66,7 @@ class Inputs:
     metric: str | None
     metric_params: Mapping[str, Any] | None
     why_no_metric: str
+    columns: Mapping[str, AnyArray] | None = None
 
     @property
     def y(self) -> AnyArray | None:
@@ -82,6 +86,7 @@ def read_inputs(
     images: Any,
     image_root: Any,
     coordinates: Any,
+    columns: Any,
     k: int | None,
 ) -> Inputs:
     """Check what `write_report` was given."""
@@ -118,6 +123,7 @@ def read_inputs(
         metric=metric,
         metric_params=parameters,
         why_no_metric=why,
+        columns=read_columns(columns, n_train),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from pivotal.tables.label_column import read_labels
 from pivotal.tables.roles import Choice, Roles, Treatment, choose, embed_what_there_is, matching
 from pivotal.tables.table import Table
 
-__all__ = ["Prepared", "labelled", "prepare", "split"]
+__all__ = ["Prepared", "labelled", "own_columns", "prepare", "split"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +160,12 @@ def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table
     ]
     there = [] if test is None else [name for name in named if name in test.columns]
     return with_amounts(train, named, roles.gaps), None if test is None else with_amounts(test, there, roles.gaps)
+
+
+def own_columns(table: Table, treatments: Sequence[Treatment]) -> dict[str, AnyArray]:
+    """Return the columns to compare rows by: as they were read, all but labels, names, texts, images and vectors."""
+    kinds = ("number", "category", "date", "ignored", "rows")
+    return {one.column: as_text(table, one.column, {""}) for one in treatments if one.kind in kinds}
 
 
 def labelled(table: Table, label: str) -> IndexArray:

@@ -74,8 +74,56 @@ function describe(at) {
       );
     }
     box.append(make("div", null, make("h4", null, "Nearest neighbours: label, value"), list));
+    const compared = compare(at, near);
+    if (compared) box.append(compared);
   }
   return box;
+}
+
+// How far a row is from its neighbours in a column: in standard deviations for numbers, else the share that differs.
+function difference(own, others, spread) {
+  if (!others.length) return 0;
+  const apart = others.map((other) => {
+    if (own === null || other === null) return own === other ? 0 : 1;
+    return spread === null ? Number(own !== other) : Math.abs(own - other) / spread;
+  });
+  return apart.reduce((sum, one) => sum + one, 0) / apart.length;
+}
+
+// The row's own columns beside those of its neighbours, differences first; the texts where there are any.
+function compare(at, near) {
+  const cells = report.points.cells;
+  const there = cells ? near.filter((other) => cells.rows[other]) : [];
+  const own = cells && cells.rows[at];
+  const lines = own && there.length
+    ? cells.names.map((name, column) => ({
+        name, column, far: difference(own[column], there.map((other) => cells.rows[other][column]), cells.spread[column]),
+      })).sort((one, other) => other.far - one.far)
+    : [];
+  if (!lines.length && !points.text) return null;
+  const shown = lines.length ? there : near;
+  const text = (content) => (content === null ? "" : typeof content === "number" ? minus(String(content)) : content);
+  const table = make("table", { class: "compared" });
+  const head = make("tr", null, make("th", { scope: "col" }, "Column"), make("th", { scope: "col" }, points.id(at)));
+  for (const other of shown) head.append(make("th", { scope: "col" }, points.id(other)));
+  const body = make("tbody");
+  const add = (name, content, differs) => {
+    const line = make("tr", null, make("th", { scope: "row" }, name), make("td", null, content(at)));
+    for (const other of shown) line.append(make("td", { class: differs(other) ? "other" : null }, content(other)));
+    body.append(line);
+  };
+  if (points.hasLabel) add("Label", points.label, (other) => points.label(other) !== points.label(at));
+  if (points.text) add("Text", (one) => points.text[one].slice(0, 160), () => false);
+  for (const { name, column } of lines.slice(0, 12)) {
+    // Numbers stand out from one standard deviation on: hardly any two are the same.
+    const apart = (other) => difference(own[column], [cells.rows[other][column]], cells.spread[column]) >= 1;
+    add(name, (one) => text(cells.rows[one][column]), apart);
+  }
+  table.append(make("thead", null, head), body);
+  const hidden = lines.length - 12 + (cells ? cells.left_out : 0);
+  return make("div", { class: "across" }, make("h4", null, "Beside its neighbours, differences first"),
+    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Columns beside those of the neighbours" }, table),
+    hidden > 0 ? make("p", { class: "note" }, `${whole(hidden)} more columns differ less, or are left out.`) : null);
 }
 
 // -------------------------------------------------------------------------------------------------------------- map
