@@ -211,3 +211,9 @@ def test_tables_of_labels_may_be_sparse_and_a_model_may_vote(cells: Cells) -> No
         errors.corrected(given[:2])
     with pytest.raises(ValueError, match="must hold 0 and 1"):
         find_label_errors(X, given + 1)
+
+
+def test_a_review_is_for_classes(numbers: Numbers, cells: Cells) -> None:
+    for X, errors, task in ((numbers[0], numbers[3], "regression"), (cells[0], cells[3], "multilabel")):
+        with pytest.raises(ValueError, match=rf"a review is about one class per row; these are of {task}"):
+            errors.review(X)

@@ -262,6 +262,11 @@ class LabelErrors:
         decisions : pandas DataFrame
             A line per decision: row, id, action, from, to, reviewer, at, why and more.
         """
+        if self.settings["task"] != "classification":
+            raise ValueError(
+                f"a review is about one class per row; these are of {self.settings['task']}. "
+                "Look at to_frame() and explain(), and put labels right with corrected()."
+            )
         decisions: pd.DataFrame = provided("review").review(self, X, **what)
         return decisions
 
