@@ -184,3 +184,26 @@ def test_adjusted_p_values_are_those_of_the_step_up_procedure():
         passing = np.flatnonzero(ordered <= rate * np.arange(1, 31) / 30)
         rejected = p_values <= (ordered[passing[-1]] if len(passing) else -1.0)
         np.testing.assert_array_equal(adjusted <= rate, rejected)
+
+
+def test_payouts_have_intervals_that_hold():
+    """Owners' shares of a large test set lie in the intervals of small ones."""
+    rng = np.random.default_rng(9)
+    X, y = draw(90, rng)
+    owners = np.array(["ann", "bob", "cy"])[np.arange(90) % 3]
+    y[owners == "cy"] = rng.integers(0, 3, 30)
+    how = {"utility": "soft", "semivalue": "shapley"}
+    large = pivotal.value(X, y, *draw(4000, rng), **how)
+    true = pivotal.analysis.payouts(large, owners)["payout"]
+    held = []
+    for _ in range(20):
+        shares = pivotal.analysis.payouts(
+            pivotal.value(X, y, *draw(150, rng), per_query=True, **how), owners, level=0.9
+        )
+        assert (shares["low"] <= shares["payout"]).all()
+        held += [(shares["low"][name] <= true[name] <= shares["high"][name]) for name in true.index]
+    assert 0.75 < np.mean(held) <= 1.0
+    with pytest.raises(ValueError, match="per_query=True"):
+        pivotal.analysis.payouts(large, owners, level=0.9)
+    with pytest.raises(ValueError, match="level must lie"):
+        pivotal.analysis.payouts(pivotal.value(X, y, *draw(150, rng), per_query=True, **how), owners, level=2.0)

@@ -32,7 +32,7 @@ def test_clean_data_have_no_findings_about_rows():
     """Nothing is planted, so nothing that rests on a test or a fence may fire, in any dimension."""
     for seed, d in enumerate((1, 2, 5, 20)):
         X, y = blobs(500, d, seed)
-        found = pivotal.check(X, y, skip=["label_errors", "no_value", "weak_groups"])
+        found = pivotal.check(X, y, skip=["label_errors", "no_value", "weak_groups", "harmful"])
         assert [finding.name for finding in found.present if finding.name != "outliers"] == []
         assert len(found["outliers"]) <= 10
 
@@ -214,6 +214,24 @@ def test_rows_of_no_value_change_no_prediction():
     after = KNeighborsClassifier(3).fit(X[kept], y[kept]).predict(test)
     assert (before == after).all()
     assert len(kept) == len(np.unique(NearestNeighbors(n_neighbors=3).fit(X).kneighbors(test)[1]))
+
+
+@pytest.mark.parametrize("by_test", [False, True])
+def test_rows_that_do_harm_have_wrong_labels(by_test):
+    """Beside many queries, flipped labels are told to harm, hardly any other is, and values are those of `value`."""
+    X, y = blobs(400, seed=5)
+    labels = y.copy()
+    labels[:20] = (y[:20] + 1) % 3
+    test, targets = (X[200:], y[200:]) if by_test else (None, None)
+    if by_test:
+        X, labels = X[:200], labels[:200]
+    found = pivotal.check(X, labels, test, targets, only="harmful")["harmful"]
+    assert len(found) >= 5
+    assert np.mean(found.rows < 20) >= 0.9
+    values = pivotal.value(X, labels, test, targets, utility="soft")
+    np.testing.assert_allclose(found.details["value"], values.values, atol=1e-8)
+    np.testing.assert_allclose(found.details["standard_error"], values.query_standard_error, atol=1e-8)
+    assert f"the sign cannot be told from {200 if by_test else 400} queries" in found.sentence
 
 
 def test_wrong_labels_are_found_with_the_lists_that_are_kept():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -139,10 +140,13 @@ def test_without_an_output_both_ends_are_shown(table, capsys):
     assert main(["value", table, "--label", "species", "--verbose"]) == 0
     captured = capsys.readouterr()
     ranks = [
-        line.split()[2] for line in captured.out.splitlines() if line.strip()[:1].isdigit() and "valued" not in line
+        line.split()[2]
+        for line in captured.out.splitlines()
+        if line.strip()[:1].isdigit() and not re.search("valued|beyond doubt", line)
     ]
     assert ranks == ["1", "2", "3", "4", "5", "30", "29", "28", "27", "26"]
     assert "valued in" in captured.err
+    assert re.search(r"harms? beyond doubt .* the sign cannot be told from 30 rows", captured.out)
 
 
 def test_numbers_can_be_predicted(tmp_path, frame, capsys):

@@ -60,7 +60,12 @@ def test_everything_that_was_given_is_there(wine: Values, tmp_path: Path) -> Non
     page = payload_of(path)
     assert page["title"] == "Wine"
     assert "Shapley values of 89 training points in the soft-label game with k = 5" in page["sentence"]
-    assert {item["title"]: item["ok"] for item in page["guarantees"]} == {"Bounded error": True, "Efficiency": True}
+    assert {item["title"]: item["ok"] for item in page["guarantees"]} == {
+        "Bounded error": True,
+        "What the queries leave open": None,
+        "Efficiency": True,
+    }
+    assert any(str(wine.sign()) in item["text"] for item in page["guarantees"])
     assert dict(page["settings"])["k"] == "5"
     assert sum(page["histogram"]["counts"]) == 89
     assert page["left_out"] == []

@@ -29,6 +29,7 @@ def payouts(
     budget: float = 1.0,
     non_negative: bool = False,
     decimals: int | None = None,
+    level: float | None = None,
 ) -> pd.DataFrame:
     """Share a budget among owners, each in proportion to the sum of the values of their points.
 
@@ -46,6 +47,9 @@ def payouts(
     decimals : int, optional
         Round to so many decimals, 2 for cents: each gets at least what is left after rounding down, and the cents that
         remain go to the largest remainders. The payouts are then of type `decimal.Decimal`, and so is their sum.
+    level : float, optional
+        Adds the columns low and high: where payouts lie when the queries are drawn again, with this chance (0.95 for
+        95 %). Needs values of single queries, as `value(..., per_query=True)` keeps them.
 
     Returns
     -------
@@ -89,7 +93,32 @@ def payouts(
         },
         index=points.index,
     )
+    if level is not None:
+        frame["low"], frame["high"] = _interval(values, owners, budget, level, non_negative=non_negative)
     return frame.sort_values("value", ascending=False, kind="stable")
+
+
+def _interval(
+    values: Scores, owners: npt.ArrayLike, budget: float, level: float, *, non_negative: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the payouts over draws of the queries, owners in the order of their first point."""
+    if not isinstance(values, Values) or values.queries is None:
+        raise ValueError(
+            "intervals of payouts need the values of each query; got none. Use pivotal.value(..., per_query=True)."
+        )
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")
+    codes, found = pd.factorize(pd.Series(_names(owners, len(values))))
+    draws = []
+    for drawn in values.resampled():
+        claims = np.zeros((len(drawn), len(found)))
+        np.add.at(claims.T, codes, drawn.T)
+        claims = np.maximum(claims, 0.0) if non_negative else claims
+        total = claims.sum(axis=1, keepdims=True)
+        draws.append(np.where(total > 0.0, budget * claims / np.where(total > 0.0, total, 1.0), np.nan))
+    shares = np.concatenate(draws)
+    ends = np.nanquantile(shares, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return ends[0], ends[1]
 
 
 def _by_owner(scores: FloatArray, owners: npt.ArrayLike) -> tuple[list[Fraction], pd.Series]:

@@ -343,6 +343,8 @@ def value_rows(
             values = values.compute()  # on Dask, values are computed when that is asked for
     screen.detail(f"valued in {time.perf_counter() - start:.2f} s: {dict(values.settings)}")
     screen.tell(describe(values, by_test=X_test is not None))
+    if values.query_standard_error is not None:
+        screen.tell(str(values.sign()).replace("queries", "test rows" if X_test is not None else "rows"))
     return values
 
 

@@ -35,7 +35,8 @@ def describe(parser: Parser) -> None:
     parser.description = (
         "Look for wrong labels, exact and near duplicates, duplicates with different labels, training rows in the test "
         "set, outliers, rare classes, groups that are predicted badly, an order that is not random, rows of no value, "
-        "missing cells, and empty, constant and id-like columns. Each finding says what to do about it."
+        "rows that do harm, missing cells, and empty, constant and id-like columns. Each finding says what to do about "
+        "it."
     )
     parser.epilog = _EXAMPLES
     add_table(parser, "table to check")
@@ -97,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
         ready.X,
         ready.y,
         ready.X_test,
+        ready.y_test,
         owners=ready.owners,
         columns=_columns(options, data),
         only=options.only,

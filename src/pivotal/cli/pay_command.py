@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.cli._options import add_columns, add_held_out, add_output, add_running, add_table, add_valuation
 
@@ -37,6 +37,12 @@ def describe(parser: Parser) -> None:
         "--budget", type=float, default=1.0, metavar="SUM", help="what is shared out (default: %(default)s)"
     )
     group.add_argument("--non-negative", action="store_true", help="clip negative payouts at 0")
+    group.add_argument(
+        "--interval",
+        type=float,
+        metavar="LEVEL",
+        help="add where payouts lie when the test rows are drawn again, such as 0.95",
+    )
     group.add_argument("--decimals", type=int, metavar="N", help="round to N decimals; the sum stays exact")
     add_valuation(parser, semivalue="shapley")
     add_output(parser, "a row per owner")
@@ -54,7 +60,9 @@ def run(options: argparse.Namespace) -> None:
     if options.owner is None:
         raise UsageError("say which column names the owners with --owner; see pivotal pay --help.")
     data = load(options, screen, targets=(options.out,), results=options.out)
-    usual = {} if options.method else {"semivalue": "shapley"}
+    usual: dict[str, Any] = {} if options.method else {"semivalue": "shapley"}
+    if options.interval is not None:
+        usual["per_query"] = True
     values = value_rows(options, screen, data, defaults=usual)
     from pivotal.analysis import payouts
 
@@ -65,6 +73,7 @@ def run(options: argparse.Namespace) -> None:
             budget=options.budget,
             non_negative=options.non_negative,
             decimals=options.decimals,
+            level=options.interval,
         )
     except ValueError as error:
         raise ValueError(str(error).replace("non_negative=True", "--non-negative")) from error

@@ -67,6 +67,12 @@ def guarantees(values: Values) -> list[dict[str, Any]]:
         text = f"{_bound_of(values, values.bound_given_neighbors).capitalize()}. {_parts(values)}"
         certain = values.error_bound is not None and not values.neighbors_given
         tell("Bounded error" if certain else "Bounded error, given these neighbours", text, certain or None)
+    if values.query_standard_error is not None:
+        middle = number(float(np.median(values.query_standard_error)), 2)
+        tell(
+            "What the queries leave open",
+            f"{values.sign()} Standard errors over the queries are {middle} in the median.",
+        )
     if not values.neighbors_exact:
         tell(*_neighbors(values))
     if values.vote_resolution:

@@ -9,6 +9,7 @@ holds intervals to their level by drawing test sets from a large one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, SupportsFloat
 
@@ -281,33 +282,36 @@ class CertainValues(ValueRecord):
         Raises
         ------
         ValueError
-            If values of single queries were not kept.
+            If values of single queries were not kept, or if queries have weights.
         """
         n = min(as_count("n", n), len(self))
-        if self.queries is None:
-            raise ValueError(
-                "the stability of an order needs the values of each query; got none. Ask for them with per_query=True."
-            )
-        if "effective_queries" in self.details:
-            raise ValueError("stability draws queries that count alike; these have weights. Leave out query_weights.")
         sign = -1.0 if best else 1.0
         first = np.argsort(sign * self.values, kind="stable")[:n]
         counts = np.zeros(len(self))
-        for drawn in self._resampled(random_state):
+        for drawn in self.resampled(random_state):
             top = np.argsort(sign * drawn, axis=1, kind="stable")[:, :n]
             counts += np.bincount(top.ravel(), minlength=len(self))
         return pd.Series(counts[first] / _RESAMPLES, index=pd.Index(self.ids[first], name="id"), name="stability")
 
-    def _resampled(self, random_state: int) -> list[FloatArray]:
-        """Return values with the queries drawn again, some draws at a time; shape (some, n_train)."""
-        assert self.queries is not None
+    def resampled(self, random_state: int = 0) -> Iterator[FloatArray]:
+        """Yield values with the queries drawn again, some draws at a time; shape (some, n_train), 200 in all.
+
+        Raises
+        ------
+        ValueError
+            If values of single queries were not kept, or if queries have weights.
+        """
+        if self.queries is None:
+            raise ValueError(
+                "to draw queries again, values of each query are needed; got none. Ask for them with per_query=True."
+            )
+        if "effective_queries" in self.details:
+            raise ValueError("queries that are drawn again count alike; these have weights. Leave out query_weights.")
         matrix, rng = self.queries.matrix, np.random.default_rng(random_state)
         n_queries = matrix.shape[0]
-        parts = []
         for _ in range(0, _RESAMPLES, _AT_ONCE):
             times = rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=_AT_ONCE)
-            parts.append(np.asarray((matrix.T @ times.T).T / n_queries))
-        return parts
+            yield np.asarray((matrix.T @ times.T).T / n_queries)
 
     def _variance(self) -> FloatArray:
         """Variance of each value, over queries and by sampling."""

@@ -97,6 +97,12 @@ KINDS: Final[Mapping[str, Kind]] = {
         "number of queries that have it among their nearest, over k",
         "They can all go at once without any change to the predictions counted here.",
     ),
+    "harmful": Kind(
+        "Rows that do harm",
+        0.05,
+        "false discovery rate at which its value to the predictions is told to be negative",
+        "Look at their labels first; what is left of them may go, judged on rows that had no part in the choice.",
+    ),
     "missing": Kind(
         "Missing cells",
         1.0,

@@ -20,7 +20,7 @@ from pivotal.analysis.checkup._nearest_rows import KEPT, N_NEAR
 from pivotal.analysis.checkup._outliers import find_outliers
 from pivotal.analysis.checkup._row_order import find_order
 from pivotal.analysis.checkup._weak_groups import find_clusters, find_weak_groups, how_good
-from pivotal.analysis.checkup._worth import find_idle
+from pivotal.analysis.checkup._worth import find_harmful, find_idle, value_rows
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses
 from pivotal.core.sizes import as_bytes
@@ -34,7 +34,8 @@ from pivotal.results.ids import as_ids, ids_of
 
 __all__ = ["check"]
 
-_NEEDS_LABELS: Final = ("label_errors", "conflicts", "class_imbalance", "weak_groups")
+_NEEDS_LABELS: Final = ("label_errors", "conflicts", "class_imbalance", "weak_groups", "harmful")
+_TOLERANCE: Final = 1e-9  # lists of what is kept suffice for it
 _NEEDS_LISTS: Final = frozenset(KINDS) - {
     "class_imbalance",
     "missing",
@@ -57,6 +58,7 @@ class _Given:
     ids: AnyArray
     owners: AnyArray | None = None
     test: Any = None
+    targets: AnyArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -72,6 +74,7 @@ def check(
     X: Any,
     y: Any = None,
     X_test: Any = None,
+    y_test: Any = None,
     *,
     owners: npt.ArrayLike | None = None,
     columns: pd.DataFrame | None = None,
@@ -92,8 +95,8 @@ def check(
     """Look for everything that neighbours, labels and columns can tell about a data set, with one search.
 
     Wrong labels; exact and near duplicates, and those with different labels; training rows in the test set; outliers;
-    rare classes; classes, owners and clusters that are predicted badly; an order that is not random; rows of no value;
-    missing cells; empty, constant and id-like columns.
+    rare classes; classes, owners and clusters that are predicted badly; an order that is not random; rows of no value,
+    and rows that do harm; missing cells; empty, constant and id-like columns.
 
     Parameters
     ----------
@@ -103,6 +106,8 @@ def check(
         Labels: classes, or numbers with fractions. Without them, what needs them is not looked for.
     X_test : array-like of shape (n_test, n_features), optional
         Test rows, prepared as X was: training rows among them are leakage, and they say which rows have no value.
+    y_test : array-like of shape (n_test,), optional
+        Their labels: with them, rows do harm to the predictions of the test rows; otherwise to those of each other.
     owners : array-like of shape (n_rows,), optional
         Whose row it is: a way to group rows.
     columns : pandas DataFrame of n_rows rows, optional
@@ -152,7 +157,10 @@ def check(
         given,
         owners=None if owners is None else as_ids(owners, given.n_rows),
         test=None if X_test is None else check_features(_without_gaps(X_test, given.X), "X_test", like=given.X),
+        targets=None if y_test is None or X_test is None else as_array(y_test),
     )
+    if given.targets is not None:
+        check_same_length(given.test, given.targets, "X_test", "y_test")
     rng = np.random.default_rng(random_state)
     findings: list[Finding] = []
     errors: LabelErrors | None = None
@@ -181,6 +189,8 @@ def check(
             findings.append(finding)
         kept.fill(budget, progress=progress)
         findings += _of_lists(given, kept, wanted, limits, k, rng, budget)
+        if "harmful" in wanted and given.y is not None:
+            findings.append(_harmful(given, kept, limits["harmful"] or 0.0, k, n_jobs, budget))
     findings = _with_reason(findings)
     for name in wanted:
         if name not in {finding.name for finding in findings}:
@@ -246,6 +256,19 @@ def _with_reason(findings: list[Finding]) -> list[Finding]:
         replace(finding, sentence=finding.sentence + more) if finding.name == "order" and finding.present else finding
         for finding in findings
     ]
+
+
+def _harmful(
+    given: _Given, kept: KeptLists, threshold: float, k: int, n_jobs: int | None, budget: int | None
+) -> Finding:
+    """Return the rows that do harm to the test rows, where these have labels, or to each other."""
+    assert given.y is not None
+    near: AnyArray = kept.indices
+    if given.targets is not None:
+        near, _ = _search(kept, given.test, kept.depth, budget)
+    how = {"utility": "regression" if given.regression else "soft", "tol": _TOLERANCE, "n_jobs": n_jobs}
+    values = value_rows(near, given.y, given.targets, min(k, kept.depth), how)
+    return find_harmful(values, given.ids, threshold)
 
 
 def _label_errors(

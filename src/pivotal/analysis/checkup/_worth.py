@@ -1,13 +1,17 @@
-"""Rows of no value: nobody has them among the nearest."""
+"""Rows of no value, which nobody has among the nearest, and rows that do harm."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pivotal.analysis.checkup._finding import Finding, count_of, found_below
-from pivotal.core.types import AnyArray
+from pivotal.analysis.checkup._finding import Finding, count_of, found_below, skipped
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.results.values import Values
+from pivotal.valuation.value import value_from_neighbors
 
-__all__ = ["find_idle"]
+__all__ = ["find_harmful", "find_idle", "value_rows"]
 
 
 def find_idle(near: AnyArray, ids: AnyArray, k: int, threshold: float | None, *, by_test: bool) -> Finding:
@@ -33,7 +37,49 @@ def find_idle(near: AnyArray, ids: AnyArray, k: int, threshold: float | None, *,
     n = int((scores < limit).sum())
     whose = f"of the {len(near)} test rows" if by_test else "of the other rows"
     often = "none" if threshold is None else f"fewer than {limit * k:.3g}"
-    sentence = (
-        f"{count_of(n, 'row')} of {len(ids)} {'is' if n == 1 else 'are'} among the {k} nearest of {often} {whose}."
-    )
+    is_ = "is" if n == 1 else "are"
+    sentence = f"{count_of(n, 'row')} of {len(ids)} {is_} among the {k} nearest of {often} {whose}."
     return found_below("no_value", scores, limit, ids, sentence, details={"queries": counts})
+
+
+def value_rows(near: AnyArray, y: AnyArray, targets: AnyArray | None, k: int, how: dict[str, Any]) -> Values:
+    """Return soft-label Banzhaf values of rows, or those for numbers, from lists that were found.
+
+    Parameters
+    ----------
+    near : int array of shape (n_queries, depth)
+        Nearest rows of each query.
+    y : array of shape (n_rows,)
+        Labels.
+    targets : array of shape (n_queries,) or None
+        Labels of the queries; None where the rows are the queries.
+    k : int
+        Number of neighbours that vote.
+    how : dict
+        The game, and how to compute.
+    """
+    return value_from_neighbors(near.astype(np.int64), y, targets, k=k, **how)
+
+
+def find_harmful(values: Values, ids: AnyArray, threshold: float) -> Finding:
+    """Find rows whose value is negative beyond doubt, at a false discovery rate.
+
+    Parameters
+    ----------
+    values : Values
+        With standard errors over the queries.
+    ids : array of shape (n_rows,)
+    threshold : float
+        False discovery rate.
+    """
+    if values.query_standard_error is None:
+        return skipped("harmful", ids, "one query says nothing about others.")
+    signs = values.sign(min(max(threshold, np.nextafter(0.0, 1.0)), 1.0 - 1e-9))
+    scores: FloatArray = np.where(values.values < 0.0, signs.q_values, 1.0)
+    n, n_open = int((scores < threshold).sum()), len(signs.unknown)
+    sentence = (
+        f"{count_of(n, 'row')} of {len(ids)} {'does' if n == 1 else 'do'} harm beyond doubt (at most {threshold:.1%} "
+        f"of them by mistake); of {n_open} the sign cannot be told from {values.n_queries} queries."
+    )
+    details: dict[str, AnyArray] = {"value": values.values.copy(), "standard_error": values.query_standard_error.copy()}
+    return found_below("harmful", scores, threshold, ids, sentence, details=details)
