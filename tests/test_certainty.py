@@ -198,7 +198,7 @@ def test_payouts_have_intervals_that_hold():
     held = []
     for _ in range(20):
         shares = pivotal.analysis.payouts(
-            pivotal.value(X, y, *draw(150, rng), per_query=True, **how), owners, level=0.9
+            pivotal.value(X, y, *draw(150, rng), method=pivotal.Exact(per_query=True), **how), owners, level=0.9
         )
         assert (shares["low"] <= shares["payout"]).all()
         held += [(shares["low"][name] <= true[name] <= shares["high"][name]) for name in true.index]
@@ -206,4 +206,22 @@ def test_payouts_have_intervals_that_hold():
     with pytest.raises(ValueError, match="per_query=True"):
         pivotal.analysis.payouts(large, owners, level=0.9)
     with pytest.raises(ValueError, match="level must lie"):
-        pivotal.analysis.payouts(pivotal.value(X, y, *draw(150, rng), per_query=True, **how), owners, level=2.0)
+        pivotal.analysis.payouts(
+            pivotal.value(X, y, *draw(150, rng), method=pivotal.Exact(per_query=True), **how), owners, level=2.0
+        )
+
+
+def test_the_command_line_pays_with_intervals(tmp_path):
+    import pandas as pd
+
+    from pivotal.cli import main
+
+    rng = np.random.default_rng(10)
+    X, y = draw(120, rng)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, who=np.where(np.arange(120) % 2, "ann", "bob"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ["pay", str(tmp_path / "t.csv"), "--label", "y", "--owner", "who", "--utility", "soft", "--interval", "0.9"]
+    assert main([*words, "-o", str(tmp_path / "shares.csv"), "--quiet"]) == 0
+    shares = pd.read_csv(tmp_path / "shares.csv")
+    assert ((shares["low"] <= shares["payout"]) & (shares["payout"] <= shares["high"])).all()
+    assert main([*words, "--method", "permutations"]) == 2

@@ -49,7 +49,7 @@ def payouts(
         remain go to the largest remainders. The payouts are then of type `decimal.Decimal`, and so is their sum.
     level : float, optional
         Adds the columns low and high: where payouts lie when the queries are drawn again, with this chance (0.95 for
-        95 %). Needs values of single queries, as `value(..., per_query=True)` keeps them.
+        95 %). Needs values of single queries, as `method=pivotal.Exact(per_query=True)` keeps them.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _interval(
     """Return the ends of the payouts over draws of the queries, owners in the order of their first point."""
     if not isinstance(values, Values) or values.queries is None:
         raise ValueError(
-            "intervals of payouts need the values of each query; got none. Use pivotal.value(..., per_query=True)."
+            "intervals of payouts need the values of each query; got none. Use method=pivotal.Exact(per_query=True)."
         )
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")

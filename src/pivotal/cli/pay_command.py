@@ -62,7 +62,9 @@ def run(options: argparse.Namespace) -> None:
     data = load(options, screen, targets=(options.out,), results=options.out)
     usual: dict[str, Any] = {} if options.method else {"semivalue": "shapley"}
     if options.interval is not None:
-        usual["per_query"] = True
+        if options.method is not None:
+            raise UsageError("--interval is about exact values; leave out --method.")
+        options.params = {**(options.params or {}), "per_query": True}
     values = value_rows(options, screen, data, defaults=usual)
     from pivotal.analysis import payouts
 

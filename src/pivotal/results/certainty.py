@@ -303,7 +303,8 @@ class CertainValues(ValueRecord):
         """
         if self.queries is None:
             raise ValueError(
-                "to draw queries again, values of each query are needed; got none. Ask for them with per_query=True."
+                "to draw queries again, values of each query are needed; got none. Ask for them with "
+                "method=pivotal.Exact(per_query=True)."
             )
         if "effective_queries" in self.details:
             raise ValueError("queries that are drawn again count alike; these have weights. Leave out query_weights.")

@@ -9,7 +9,7 @@ import numpy as np
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below, skipped
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.results.values import Values
-from pivotal.valuation.value import value_from_neighbors
+from pivotal.valuation.from_neighbors import value_from_neighbors
 
 __all__ = ["find_harmful", "find_idle", "value_rows"]
 
