@@ -43,6 +43,12 @@ def hard_points(kind: str, n: int, d: int, seed: int) -> np.ndarray:
         X = np.full((n, d), 0.1)
     elif kind == "steps of one unit in the last place":
         X = 1.0 + rng.integers(0, 4, (n, d)) * 2.0**-52
+    elif kind == "zeros of either sign":
+        X = np.where(rng.random((n, d)) < 0.5, -0.0, rng.choice([0.0, 1.0], (n, d)))
+    elif kind == "denormal":
+        X = rng.integers(-3, 4, (n, d)) * 2.0**-1074
+    elif kind == "denormal beside one":
+        X = np.where(rng.random((n, d)) < 0.8, rng.integers(-3, 4, (n, d)) * 2.0**-1074, 1.0)
     return X
 
 
@@ -56,6 +62,9 @@ KINDS = [
     "tiny",
     "all the same",
     "steps of one unit in the last place",
+    "zeros of either sign",
+    "denormal",
+    "denormal beside one",
 ]
 
 
@@ -82,7 +91,7 @@ def test_the_order_is_that_of_exact_distances(
     kind: str, n: int, d: int, itself: bool, dtype: type, metric: str, seed: int
 ) -> None:
     X = hard_points(kind, n, d, seed)
-    if dtype is np.float32 and kind in ("large", "tiny"):
+    if dtype is np.float32 and kind in ("large", "tiny", "denormal", "denormal beside one"):
         kind, X = "normal", hard_points("normal", n, d, seed)
     X = X.astype(dtype)
     index = BruteIndex(X, metric)
