@@ -168,7 +168,7 @@ def page(rows: list[Row], one: dict[str, float], n_queries: int, d: int) -> str:
         "",
         "![Search time grows linearly with the number of training points, the rest is flat](images/growth.svg)",
         "",
-        "| n | search, s | values from neighbours, s | preparing, s | all of `value`, s | Shapley without preparing, s |",
+        "| n | search, s | values from neighbours, s | preparing, s | all of `value`, s | Shapley, prepared, s |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
