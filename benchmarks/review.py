@@ -223,7 +223,7 @@ def page_of(results: dict[str, Any]) -> str:
         lines += [
             "",
             f"On the digits of `pivotal demo` (1 797 rows of 64 pixels, all voters) the first row is shown "
-            f"{demo['shown']:.1f} s after the command, Chromium's own start included, and the first decision is taken "
+            f"{demo['shown']:.1f} s after the command in a browser that is open, and the first decision is taken "
             f"{demo['decided'] - demo['shown']:.2f} s later by a key. A decision takes {demo['median']:.0f} ms in the "
             f"median and {demo['p95']:.0f} ms at the 95th percentile.",
         ]

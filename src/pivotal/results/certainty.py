@@ -187,7 +187,8 @@ class CertainValues(ValueRecord):
                 "Use the values as they are."
             )
         if not self.neighbors_exact and not given_neighbors:
-            why = "are not known to be" if self.neighbors_exact is None else "are not all"
+            missed = self.neighbors_exact is False and self.recall is not None and self.recall < 1.0
+            why = "are not all" if missed else "are not known to be"
             raise ValueError(
                 f"an interval needs exact neighbours; the neighbours of these values {why} the nearest. Use "
                 'neighbors="auto", or given_neighbors=True for the interval of the values given these neighbours.'
