@@ -21,7 +21,7 @@ __all__ = ["Chosen", "ExchangeSearch"]
 
 _AT_ONCE: Final = 64  # exchanges between two looks at the clock and the keyboard
 _ENTER_AT_ONCE: Final = 4096
-_TRIES: Final = 64  # rows that are tried in the place of another, where there are too many to try all
+_TRIES: Final = 256  # rows that are tried in the place of another, where there are too many to try all
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,9 @@ __all__ = ["KernelMeans"]
 _ALL_PAIRS: Final = 4000  # rows of which all pairs are kept
 _PAIRS_LOOKED_AT: Final = 1000  # rows whose distances give the scale
 _NARROW: Final = 4.0  # the median squared distance is so many times the width of the kernel
-_FREQUENCIES: Final = 128
-_TRIES: Final = 64  # rows that are looked at for the next one, where there are many
+_FREQUENCIES: Final = (128, 512)  # fewest and most
+_FEATURES: Final = 5 * 10**7  # frequencies of all rows together, if that is between the two
+_TRIES: Final = 256  # rows that are looked at for the next one, where there are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +93,16 @@ class KernelMeans:
         """Random Fourier features, each row of length 1; shape (n_rows, n_features)."""
         rng = np.random.default_rng(self.seed)
         X = self._points
-        frequencies = rng.normal(scale=np.sqrt(2.0 / self._width), size=(X.shape[1], _FREQUENCIES))
-        features = np.empty((self.data.n_rows, 2 * _FREQUENCIES), np.float32)
+        fewest, most = _FREQUENCIES
+        count = max(fewest, min(most, _FEATURES // self.data.n_rows))
+        frequencies = rng.normal(scale=np.sqrt(2.0 / self._width), size=(X.shape[1], count))
+        features = np.empty((self.data.n_rows, 2 * count), np.float32)
         step = 8192
         for start in range(0, self.data.n_rows, step):
             turned = np.asarray(X[start : start + step] @ frequencies)
-            features[start : start + step, :_FREQUENCIES] = np.cos(turned)
-            features[start : start + step, _FREQUENCIES:] = np.sin(turned)
-        features /= np.float32(np.sqrt(_FREQUENCIES))
+            features[start : start + step, :count] = np.cos(turned)
+            features[start : start + step, count:] = np.sin(turned)
+        features /= np.float32(np.sqrt(count))
         return features
 
     def herd(
