@@ -521,8 +521,8 @@ def test_the_command_line_says_what_was_found(tmp_path: Path, capsys: pytest.Cap
     assert "(method = exact, " in told["auto"][0]
     assert "; no value is off by more than 1.0e-14 (" in told["auto"][0]
     assert "allowed for rounding" in told["auto"][0]
-    assert told["auto"][1].endswith("error_bound")
+    assert "error_bound" in told["auto"][1].split(",")
     assert "(method = exact given these neighbours, " in told["faiss-ivf"][0]
     assert "given these neighbours, no value is off by more than" in told["faiss-ivf"][0]
     assert "of the true neighbours found on a sample of the queries" in told["faiss-ivf"][0]
-    assert told["faiss-ivf"][1].endswith("bound_given_neighbors")
+    assert "bound_given_neighbors" in told["faiss-ivf"][1].split(",")
