@@ -78,7 +78,7 @@ def test_rows_value_each_other_without_test_rows(tmp_path, frame, table):
     assert main(["value", table, "--label", "species", "-o", str(out), "--quiet", *options]) == 0
     expected = pivotal.value(scaled(frame), frame["species"], k=5, semivalue="shapley", utility="soft").to_frame()
     written = pd.read_csv(out)
-    assert list(written.columns) == ["id", "value", "rank", "error_bound", "query_standard_error"]
+    assert list(written.columns) == ["id", "value", "rank", "error_bound"]
     assert written["value"].tolist() == expected["value"].tolist()
     assert written["rank"].tolist() == expected["rank"].tolist()
 
@@ -116,7 +116,7 @@ def test_data_on_stdout_and_words_on_stderr(table, capsys):
     captured = capsys.readouterr()
     rows = [json.loads(line) for line in captured.out.splitlines()]
     assert len(rows) == 30
-    assert set(rows[0]) == {"id", "value", "rank", "query_standard_error", "error_bound"}
+    assert set(rows[0]) == {"id", "value", "rank", "error_bound"}
     assert "valued by each other" in captured.err
     assert "Most valuable" in captured.err
 
@@ -132,7 +132,7 @@ def test_quiet_shows_what_was_asked_for(table, capsys):
     assert captured.err == ""
     lines = captured.out.splitlines()
     assert lines[0] == "Least valuable"
-    assert lines[1].split() == ["id", "value", "rank", "query_standard_error", "label", "text"]
+    assert lines[1].split() == ["id", "value", "rank", "label", "text"]
     assert [line.split()[2] for line in lines[2:]] == ["30", "29"]
 
 

@@ -202,15 +202,16 @@ class Values(CertainValues):
         Returns
         -------
         frame : pandas DataFrame of n_train rows
-            Columns value, rank (1 is the most valuable) and, where they are known, standard_error (of sampling) and
-            query_standard_error. The index is `ids`: that of the data frame of training points, so that the rows join
-            it.
+            Columns value, rank (1 is the most valuable), for sampled values standard_error and, with a level,
+            query_standard_error where it is known. The index is `ids`: that of the data frame of training points, so
+            that the rows join it.
         """
         columns: dict[str, AnyArray] = {"value": self.values, "rank": self.rank()}
-        for name in ("standard_error", "query_standard_error"):
-            if getattr(self, name) is not None:
-                columns[name] = getattr(self, name)
+        if self.standard_error is not None:
+            columns["standard_error"] = self.standard_error
         if level is not None:
+            if self.query_standard_error is not None:
+                columns["query_standard_error"] = self.query_standard_error
             columns["low"], columns["high"] = self.interval(level, given_neighbors=given_neighbors)
         return pd.DataFrame(columns, index=pd.Index(self.ids, name="id"))
 
