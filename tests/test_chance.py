@@ -49,7 +49,7 @@ def test_the_result_says_what_it_is():
     assert (values.full_utility, values.empty_utility, values.error_bound, values.standard_error) == (None,) * 4
     assert (values.settings["method"], values.settings["random_state"]) == ("random", 5)
     assert chance(X, Y, random_state=np.random.default_rng(0)).settings["random_state"] is None
-    with pytest.raises(ValueError, match=r"these values of method 'rand' are not those of a game"):
+    with pytest.raises(ValueError, match=r"these values of method 'random' are not those of a game"):
         values.normalized()
 
 
