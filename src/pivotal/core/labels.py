@@ -20,6 +20,7 @@ __all__ = [
     "check_classes",
     "check_same_kind",
     "look_like_amounts",
+    "numbers_among",
 ]
 
 _FEW_POINTS: Final = 20
@@ -39,7 +40,7 @@ def as_labels(y: Any, name: str) -> AnyArray:
         )
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold class labels; got dtype {labels.dtype}.")
-    plain = _as_numbers(labels)
+    plain = numbers_among(labels)
     whole = None if plain is None else np.isfinite(plain) & (plain == np.floor(plain))
     if plain is not None and whole is not None and not whole.all():
         odd = plain[~whole][0]
@@ -51,7 +52,7 @@ def as_labels(y: Any, name: str) -> AnyArray:
     return labels
 
 
-def _as_numbers(labels: AnyArray) -> AnyArray | None:
+def numbers_among(labels: AnyArray) -> AnyArray | None:
     """Return labels that are numbers as an array of these, also where Python holds each; None for other labels."""
     if labels.dtype.kind in "iuf":
         return labels
@@ -98,7 +99,7 @@ class ClassCodes(NamedTuple):
         """
         every = pd.Index(pd.unique(_together(labels)))
         if classes is None:
-            if counted and (amounts := _as_numbers(labels[0])) is not None:
+            if counted and (amounts := numbers_among(labels[0])) is not None:
                 check_classes(*np.unique(amounts, return_counts=True))
             return cls(every)
         given = pd.Index(as_labels(classes, "classes"))

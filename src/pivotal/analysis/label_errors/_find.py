@@ -22,7 +22,7 @@ from pivotal.analysis.label_errors._voters import DEFAULT_SPARSE, QUICK, as_vote
 from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
 from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
 from pivotal.core.indicators import as_indicators, is_indicators
-from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts
+from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts, numbers_among
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_k, check_same_length, is_sparse
@@ -174,11 +174,12 @@ def _task_of(y: Any, task: object) -> str:
 
 def _classes(labels: AnyArray, *, said: bool) -> AnyArray | None:
     """Turn down integers that look like amounts, unless they were said to be classes; return these, or None for all."""
-    if labels.dtype.kind not in "iuf":
+    numbers = numbers_among(labels)
+    if numbers is None:
         return None
-    found, counts = np.unique(labels, return_counts=True)
     if said:
-        return found
+        return np.unique(labels)
+    found, counts = np.unique(numbers, return_counts=True)
     if look_like_amounts(found, counts):
         raise ValueError(
             f"labels must be classes, and {len(found)} different numbers among {len(labels)} labels look like amounts. "
