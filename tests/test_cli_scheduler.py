@@ -112,8 +112,9 @@ def test_what_is_said(address, capsys):
         notes[8],
     ]
     assert re.fullmatch(r"looked at in [\d.]+ s; 3 features in 3 pieces", notes[8])
-    first, title, header, *rows = captured.out.splitlines()
+    first, signs, title, header, *rows = captured.out.splitlines()
     assert first.startswith("50 rows valued by 10 test rows (method = exact,")
+    assert signs.startswith("0 points harm beyond doubt and 0 help")
     assert (title, header.split()) == ("Most valuable", ["id", "value", "rank", "label"])
     kinds = dict(zip(*pd.read_parquet("train")[["key", "species"]].to_numpy().T, strict=True))
     assert [(row.split()[0], row.split()[3]) for row in rows] == [

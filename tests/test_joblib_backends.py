@@ -106,15 +106,22 @@ def test_lists_that_turn_out_too_short_are_made_longer(backend: Backend) -> None
     with backend():
         other = flat.value(points, labels, queries, targets, block_size=3, **how)
     assert other.equals(plain)
-    assert plain.details["depth"] == other.details["depth"] > model._engine.depth
+    assert plain.details["depth"] == other.details["depth"] > model._points.engine_for(self_valuation=False).depth
+
+
+def errand_of(points: Any, *, self_valuation: bool) -> Any:
+    """What is sent to a worker."""
+    engine = points.engine_for(self_valuation=self_valuation)
+    small = engine.for_worker()
+    voters = points.voters(engine).for_counter(small)
+    return spread.Errand(small, points.index.for_worker(23, small.depth), voters)
 
 
 @pytest.mark.parametrize("queries", [QUERIES, None], ids=["test set", "each other"])
 def test_an_errand_can_be_packed_and_run(queries: Any) -> None:
     model = pivotal.KNNValuation(k=3, weights="distance").fit(X, Y)
-    targets = model._labels[:23]
-    small = model._engine_for(self_queries=queries is None).for_worker()
-    errand = spread.Errand(small, model._index.for_worker(23, small.depth), model._voters(small))
+    errand = errand_of(model._points, self_valuation=queries is None)
+    targets = model._points.labels[:23]
     parts = spread._pack(errand)
     assert parts is not None
     assert max(part.nbytes for part in parts[1:]) == X.nbytes  # arrays are apart from the rest
@@ -211,7 +218,7 @@ def test_sweeps_and_owners_stay_here() -> None:
     with processes_or_threads("loky"):
         with unused("a sweep shares one search"):
             pivotal.sweep(*DATA, k=[1, 2])
-        with unused("owners are valued here"):
+        with unused("groups are valued here"):
             flat.value_owners(*DATA, owners, k=2)
 
 
@@ -237,8 +244,7 @@ def test_every_kind_of_index_can_be_sent(name: str) -> None:
     model = flat.KNNValuation(**how).fit(points, labels)
     with processes_or_threads("loky"):
         other = flat.KNNValuation(**how).fit(points, labels)
-        small = other._engine_for(self_queries=False).for_worker()
-        assert spread._pack(spread.Errand(small, other._index.for_worker(23, 50), other._voters(small))) is not None
+        assert spread._pack(errand_of(other._points, self_valuation=False)) is not None
         assert other.update(queries, TARGETS).result_.equals(model.update(queries, TARGETS).result_)
 
 

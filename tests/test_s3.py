@@ -242,8 +242,8 @@ DRIVER = textwrap.dedent("""
     Q, t = rng.normal(size=(60, 3)), rng.integers(0, 3, size=60)
     queries = da.map_blocks(wait_here, da.from_array(Q, chunks=(10, -1)), meta=np.empty((0, 3)), token="queries")
     with dask.config.set(scheduler="threads", num_workers=2):
-        pivotal.set_config(checkpoint=sys.argv[1])
-        lazy = pivotal.value(da.from_array(X, chunks=(200, -1)), y, queries, t)
+        with pivotal.config_context(checkpoint=sys.argv[1]):
+            lazy = pivotal.value(da.from_array(X, chunks=(200, -1)), y, queries, t)
         np.save(sys.argv[3], lazy.compute().values)
     np.save(sys.argv[3] + ".true.npy", pivotal.value(X, y, Q, t).values)
 """)

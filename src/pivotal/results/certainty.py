@@ -120,7 +120,7 @@ class Signs:
         told += f" (false discovery rate {self.rate:.0%}); of {n_open} the sign cannot be told from {queries}"
         enough = self.queries_needed() if n_open else np.inf
         if np.isfinite(enough):
-            told += f". About {enough:.2g} queries would settle half of them" if enough < 1e6 else ""
+            told += f". About {float(f'{enough:.2g}'):.0f} queries would settle half of them" if enough < 1e6 else ""
         return told + "."
 
     def __repr__(self) -> str:
