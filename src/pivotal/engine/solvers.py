@@ -140,23 +140,18 @@ class _HardSolver(_OneVoteEach):
 
 class _PluralitySolver(_OneVoteEach):
     def scratch(self) -> tuple[Any, ...]:
-        width = min(self.n_classes, self.n) + 2
+        from pivotal.kernels.plurality import make_ballots
+
         return (
             np.full(self.n_classes, -1, dtype=np.int32),
             np.empty(self.n, dtype=np.int32),
-            np.empty(width, dtype=np.int64),
-            np.empty((5, width + 1, self.k)),
-            np.empty((4, width)),
+            make_ballots(min(self.n_classes, self.n) + 1, self.k),
         )
 
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.plurality import plurality_values
 
-        slot_of_class, slots, counts, polynomials, sums = scratch
-        chances = self.push, self.sizes
-        plurality_values(
-            block.labels, block.targets, self.k, *chances, slot_of_class, slots, counts, polynomials, sums, out
-        )
+        plurality_values(block.labels, block.targets, self.k, self.push, self.sizes, *scratch, out)
 
 
 class _SoftSolver(_OneVoteEach):

@@ -107,7 +107,7 @@ def count_nearer(slots: CodeArray, start: int, stop: int, last: int, members: In
         for p in range(stop - start):
             count -= slots[stop - 1 - p] == c
             nearer[c, p] = count
-        for p in range(stop - start, SPAN):
+        for p in range(stop - start, nearer.shape[1]):
             nearer[c, p] = count
         members[c] = count
 
