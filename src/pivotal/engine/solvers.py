@@ -151,7 +151,9 @@ class _PluralitySolver(_OneVoteEach):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.plurality import plurality_values
 
-        plurality_values(block.labels, block.targets, self.k, self.push, self.sizes, *scratch, out)
+        slot_of_class, slots, ballots = scratch
+        chances = self.push, self.sizes
+        plurality_values(block.labels, block.targets, self.k, *chances, slot_of_class, slots, ballots, out)
 
 
 class _SoftSolver(_OneVoteEach):

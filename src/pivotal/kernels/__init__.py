@@ -5,7 +5,8 @@
     hard_small       the same, coalitions smaller than k
     two_classes      the same, two classes
     many_classes     the same, many classes, a span of ranks at a time
-    plurality        the plurality vote, one vote each
+    plurality        the plurality vote, one vote each, a span of ranks at a time
+    plurality_small  its coalitions of fewer than k
     averages         soft label and regression, one vote each
     threshold        everyone within a radius, one vote each
     weighted         hard votes with integer votes    forward and backward tables for one p
