@@ -54,8 +54,8 @@ def answer(evaluator, *args, **kwargs):
 
 
 def main(directory):
-    desk = Path(directory)
-    task = np.load(desk / "task.npz")
+    folder = Path(directory)
+    task = np.load(folder / "task.npz")
     many, few = as_tensors(task, "many"), as_tensors(task, "few")
     k, n_models, n_permutations = (int(task[name]) for name in ("k", "n_models", "n_permutations"))
     answers = {
@@ -78,7 +78,7 @@ def main(directory):
         for name, kind in (("beta", BetaShapley), ("shapley", DataShapley)):
             sampling = {"max_mc_epochs": n_permutations // 100, "gr_threshold": 0.0, "cache_name": None}
             answers[f"{name}-{seed}"] = retrained(kind(random_state=seed, **sampling), few)
-    np.savez(desk / "answers.npz", version=version("opendataval"), **answers)
+    np.savez(folder / "answers.npz", version=version("opendataval"), **answers)
 
 
 if __name__ == "__main__":

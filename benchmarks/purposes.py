@@ -56,7 +56,7 @@ def measure(file: Path, rows: int, seed: int) -> dict[str, dict[str, float]]:
     def accuracy(kept: np.ndarray) -> float:
         return float(KNeighborsClassifier(min(5, len(kept))).fit(X[kept], y[kept]).score(X_test, y_test))
 
-    everyone = accuracy(np.arange(len(y)))
+    all_rows_accuracy = accuracy(np.arange(len(y)))
     fifth = len(y) // 5
     chance = float(np.mean([accuracy(rng.permutation(len(y))[:fifth]) for _ in range(10)]))
     found = {}
@@ -69,7 +69,7 @@ def measure(file: Path, rows: int, seed: int) -> dict[str, dict[str, float]]:
         order = order[np.argsort(values[order], kind="stable")]
         found[f"{utility}, {semivalue}, k = {k}, {weights}"] = {
             "wrong labels": float(average_precision_score(wrong, -values)),
-            "removal": accuracy(order[len(y) // 10 :]) - everyone,
+            "removal": accuracy(order[len(y) // 10 :]) - all_rows_accuracy,
             "selection": accuracy(order[-fifth:]) - chance,
         }
     return found

@@ -88,9 +88,9 @@ def levels(part: pd.DataFrame) -> str:
 def methods(gains: pd.DataFrame) -> str:
     """Compare the methods on the cells that all of them have."""
     keys = ["set", "noise", "draw", "fraction", "model"]
-    everyone = gains["method"].nunique()
+    n_methods = gains["method"].nunique()
     count = gains.groupby(keys)["method"].transform("nunique")
-    common = gains[count == everyone]
+    common = gains[count == n_methods]
     judged = common[common["model"].isin(JUDGED)]
     rows = []
     for method, part in judged.groupby("method"):

@@ -29,7 +29,7 @@ import flat
 from pivotal.report.thumbnails import Images
 from pivotal.results.values import Values
 from pivotal.valuation.dask.blocks import Expected
-from pivotal.valuation.dask.dask_tasks import add_parts, add_up, mean_of, part_of
+from pivotal.valuation.dask.dask_tasks import add_parts, combine, mean_of, part_of
 
 FOLDER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path()
 RNG = np.random.default_rng(5)
@@ -126,7 +126,7 @@ def checkpoints() -> None:
         except OSError as error:
             names(error, "is damaged in ", "block-1.npz: ")
             return None
-        count = add_up([parts.account])
+        count = combine([parts.account])
         for shard in range(len(plan.starts) - 1):  # what compiled code does with it
             assert np.isfinite(mean_of(add_parts(plan, shard, None, [part_of(parts, shard)]), count).values).all()
         return parts

@@ -18,8 +18,8 @@ def all_distances(X, queries, *, squared=False):
 
 def nearest(distances, depth):
     """Sort everything by distance, then index."""
-    everyone = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
-    indices = np.lexsort((everyone, distances), axis=1)[:, :depth]
+    all_columns = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
+    indices = np.lexsort((all_columns, distances), axis=1)[:, :depth]
     return indices, np.take_along_axis(distances, indices, 1)
 
 

@@ -32,7 +32,7 @@ def earnings(
     utility: str,
     *,
     tie: str = "lose",
-    third_class: str = "occupies",
+    other_classes: str = "count",
     scale: str = "mean",
     empty: Fraction | None = None,
 ) -> Fraction:
@@ -48,7 +48,7 @@ def earnings(
         games = []
         for wrong in classes - {target} or {object()}:
             seen = members
-            if third_class == "absent":
+            if other_classes == "ignore":
                 seen = [(label, vote) for label, vote in members if label in (target, wrong)]
             for_right = sum(vote for label, vote in seen[:k] if label == target)
             for_wrong = sum(vote for label, vote in seen[:k] if label == wrong)

@@ -132,7 +132,7 @@ def utilities() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
     """Names of the classification games with their options, as `reference` takes them; see `build_game`."""
     hard = {
         "tie": st.sampled_from(["lose", "win"]),
-        "third_class": st.sampled_from(["occupies", "absent"]),
+        "other_classes": st.sampled_from(["count", "ignore"]),
         "scale": st.sampled_from(["mean", "sum"]),
     }
     soft = {"empty": st.sampled_from([None, Fraction(0), Fraction(1, 4), Fraction(-3, 2)])}

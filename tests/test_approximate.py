@@ -118,7 +118,7 @@ def test_faiss_flat_answers_plain_queries_by_itself(monkeypatch):
     def give_up(*_):
         raise AssertionError("brute force was asked")
 
-    monkeypatch.setattr(type(index._everyone), "search", give_up)
+    monkeypatch.setattr(type(index._exhaustive), "search", give_up)
     assert_same(index.search(queries, 20), expected)
 
 
@@ -397,13 +397,13 @@ def test_recall_is_measured_on_a_sample():
     X, queries = rng.standard_normal((400, 3)), rng.standard_normal((1000, 3))
     source = HalfBlind(X)
     index, exact = as_index(source, X), BruteIndex(X)
-    everyone = measure_recall(index, exact, queries, 5, sample=1000)
-    assert everyone == pytest.approx((queries[:, 0] < 0).mean())
+    full_recall = measure_recall(index, exact, queries, 5, sample=1000)
+    assert full_recall == pytest.approx((queries[:, 0] < 0).mean())
     source.seen = 0
     share = measure_recall(index, exact, queries, 5)
     assert source.seen == 200
     # Four standard deviations of a share of about one half, among 200.
-    assert 0 < abs(share - everyone) < 4 * np.sqrt(0.25 / 200)
+    assert 0 < abs(share - full_recall) < 4 * np.sqrt(0.25 / 200)
     assert share == measure_recall(index, exact, queries, 5)
     assert share != measure_recall(index, exact, queries, 5, seed=1)
 

@@ -285,9 +285,9 @@ def test_the_frame_lists_suspects_or_everyone(digits: tuple[np.ndarray, np.ndarr
     assert frame["score"].is_monotonic_increasing
     first = frame.iloc[0]
     assert first["nearest_labels"] == errors.given[first["nearest"]].tolist()
-    everyone = errors.to_frame(everyone=True)
-    assert everyone.index.tolist() == errors.order.tolist()
-    assert set(everyone.index[everyone["suspect"]]) == set(errors.suspects.tolist())
+    every_row = errors.to_frame(all_rows=True)
+    assert every_row.index.tolist() == errors.order.tolist()
+    assert set(every_row.index[every_row["suspect"]]) == set(errors.suspects.tolist())
     assert f"{errors.suspects.size} suspects among 600 rows" in errors._repr_html_()
 
 
@@ -320,7 +320,7 @@ def test_nothing_that_comes_in_is_changed_and_nothing_that_comes_out_can_be() ->
 def test_a_result_survives_pickling(digits: tuple[np.ndarray, np.ndarray, LabelErrors]) -> None:
     _, _, errors = digits
     again = pickle.loads(pickle.dumps(errors))
-    assert again.to_frame(everyone=True).equals(errors.to_frame(everyone=True))
+    assert again.to_frame(all_rows=True).equals(errors.to_frame(all_rows=True))
     assert dict(again.settings) == dict(errors.settings)
     assert not again.scores.flags.writeable
 

@@ -179,7 +179,7 @@ def test_cells_are_told_by_row_and_label(cells: Cells) -> None:
     )
     line = errors.to_frame().iloc[0]
     assert (line["row"], line["label"], line["score"]) == (row, name, errors.scores[cell])
-    assert len(errors.to_frame(everyone=True)) == 1200
+    assert len(errors.to_frame(all_rows=True)) == 1200
     assert repr(errors).startswith(f"ManyLabelErrors({errors.suspects.size} suspects among 1200 cells, an estimated ")
     assert f": {row} {name}, " in repr(errors)
     assert np.array_equal(errors.row_scores, errors.scores.reshape(-1, 3).min(axis=1))

@@ -31,8 +31,8 @@ HALF_A_UNIT = 5.1e-7  # of the sixth digit
 REFERENCE_NAMES: dict[Game, tuple[str, dict[str, Any]]] = {
     Hard(): ("hard", {}),
     Hard(tie="win"): ("hard", {"tie": "win"}),
-    Hard(third_class="absent", scale="sum"): ("hard", {"third_class": "absent", "scale": "sum"}),
-    Hard(tie="win", third_class="absent"): ("hard", {"tie": "win", "third_class": "absent"}),
+    Hard(other_classes="ignore", scale="sum"): ("hard", {"other_classes": "ignore", "scale": "sum"}),
+    Hard(tie="win", other_classes="ignore"): ("hard", {"tie": "win", "other_classes": "ignore"}),
     Plurality(): ("plurality", {}),
     Soft(): ("soft", {}),
     Soft(divide_by="k"): ("soft-k", {}),
@@ -193,7 +193,9 @@ def test_conventions_are_read_only_and_describe_themselves() -> None:
     with pytest.raises(TypeError, match="does not support item assignment"):
         conventions["mine"] = conventions["shapiq"]  # type: ignore[index]
     text = str(conventions["shapiq"])
-    assert text.startswith("shapiq: Hard(tie='win', third_class='absent', scale='mean'), shapley, mean over queries\n")
+    assert text.startswith(
+        "shapiq: Hard(tie='win', other_classes='ignore', scale='mean'), shapley, mean over queries\n"
+    )
     assert "round(w * 2^bits), 3 bits" in text
     assert "votes: one vote each\n" in str(conventions["jia2019"])
     assert isinstance(conventions["jia2019"], Convention)

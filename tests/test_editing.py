@@ -14,7 +14,7 @@ from scipy import sparse
 import flat
 import pivotal
 from effort import examples
-from pivotal.engine.editing.neighbor_lists import Near
+from pivotal.engine.editing.neighbor_lists import NeighborLists
 
 LABELS = ["ant", "bee", "cow"]
 
@@ -95,7 +95,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"k": 2, "utility": "plurality", "semivalue": "shapley"},
     {"k": 2, "tol": 0.2, "weights": "rbf"},
     {"k": 1, "weights": "distance", "utility": "soft", "bits": 3},
-    {"k": 2, "utility": pivotal.Hard(third_class="absent"), "tol": 0.1},
+    {"k": 2, "utility": pivotal.Hard(other_classes="ignore"), "tol": 0.1},
     {"k": 1, "classes": [*LABELS, "dog"], "tol": 0.1},
     {"k": 2, "metric": "manhattan", "tol": 0.1},
     {"k": 2, "metric": "cosine", "tol": 0.1},
@@ -426,7 +426,7 @@ def test_lists_follow_points_that_come_and_go(data: st.DataObject) -> None:
         order = np.argsort(distances, axis=1, kind="stable")[:, :count]
         return order, np.take_along_axis(distances, order, 1).astype(float)
 
-    near = Near.of(*nearest(rows, length))
+    near = NeighborLists.of(*nearest(rows, length))
     new = np.array(data.draw(st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2), min_size=m, max_size=m)))
     order, distances = nearest(new, 2)
     near = near.joined_by(order + n, distances, n, length + 1)

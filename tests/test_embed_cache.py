@@ -93,12 +93,12 @@ def test_damaged_files_are_as_good_as_none(tmp_path: Path, content: bytes) -> No
     ],
 )
 def test_files_that_hold_something_else_are_ignored(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
-    shelf = EmbeddingCache(tmp_path).shelf("00")
-    with shelf:
-        shelf.add([b"b" * 16], np.ones((1, 3)))
+    stored = EmbeddingCache(tmp_path).for_model("00")
+    with stored:
+        stored.add([b"b" * 16], np.ones((1, 3)))
     (known,) = tmp_path.rglob("*.npz")
     np.savez(known.with_name("0.npz"), **arrays)
-    found = EmbeddingCache(tmp_path).shelf("00").look_up([bytes(16), b"b" * 16])
+    found = EmbeddingCache(tmp_path).for_model("00").look_up([bytes(16), b"b" * 16])
     assert set(found) == {1}
 
 

@@ -26,8 +26,8 @@ from pivotal.research.experiments import EXPERIMENTS, published, reproduce
 from pivotal.research.experiments._contenders import CONTENDERS, play
 from pivotal.research.experiments._experiment_page import Claim, beats, claims_table, mean_table
 from pivotal.research.experiments._frames import averages, pick
-from pivotal.research.experiments._ladder import climb
-from pivotal.research.experiments._result_cells import Cell, Shelf, Source, measure_all
+from pivotal.research.experiments._ladder import time_scaling
+from pivotal.research.experiments._result_cells import Cell, ResultCache, Source, measure_all
 from pivotal.research.experiments._scalability import make_step, soft_shapley
 from pivotal.research.experiments._setup import Setup, look_up
 from pivotal.research.experiments._tasks import draw_task
@@ -181,15 +181,15 @@ def count_rows(cell, source):
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     trace = tmp_path / "trace"
-    shelf, source = Shelf(tmp_path / "cells"), Source(str(trace))
+    cache, source = ResultCache(tmp_path / "cells"), Source(str(trace))
     cells = [Cell("study", "data", method, 0) for method in ("first", "breaks", "last")]
     with pytest.raises(RuntimeError, match="no"):
-        measure_all(cells, count_rows, source, shelf)
+        measure_all(cells, count_rows, source, cache)
     assert trace.read_text().split() == ["first", "breaks"]
-    assert shelf.get(cells[0])["rows"] == 0
+    assert cache.get(cells[0])["rows"] == 0
     good = [cells[0], cells[2]]
-    assert measure_all(good, count_rows, source, shelf) == 1
-    assert measure_all(good, count_rows, source, shelf) == 0
+    assert measure_all(good, count_rows, source, cache) == 1
+    assert measure_all(good, count_rows, source, cache) == 0
     assert trace.read_text().split() == ["first", "breaks", "last"]
 
 
@@ -222,20 +222,20 @@ def test_processes_measure_the_same(tmp_path):
 
 
 def test_a_cell_is_known_by_all_its_settings(tmp_path):
-    shelf = Shelf(tmp_path)
+    cache = ResultCache(tmp_path)
     cell = Cell("study", "2d planes/x", "bv-uw", 0, {"k": 5})
-    shelf.put(cell, {"f1": 0.5})
-    assert shelf.get(Cell("study", "2d planes/x", "bv-uw", 0, {"k": 5})) == {"f1": 0.5}
-    assert shelf.get(Cell("study", "2d planes/x", "bv-uw", 0, {"k": 7})) is None
+    cache.put(cell, {"f1": 0.5})
+    assert cache.get(Cell("study", "2d planes/x", "bv-uw", 0, {"k": 5})) == {"f1": 0.5}
+    assert cache.get(Cell("study", "2d planes/x", "bv-uw", 0, {"k": 7})) is None
     file = tmp_path / cell.file
     file.write_text(file.read_text().replace(pivotal.__version__, "0.0.0"))
-    assert shelf.get(cell) is None  # what another version measured
-    assert shelf.get(Cell("study", "2d planes/x", "bv-uw", 1, {"k": 5})) is None
+    assert cache.get(cell) is None  # what another version measured
+    assert cache.get(Cell("study", "2d planes/x", "bv-uw", 1, {"k": 5})) is None
     file = tmp_path / cell.file
     file.write_text(file.read_text()[:-10])
-    assert shelf.get(cell) is None
+    assert cache.get(cell) is None
     file.write_text(json.dumps({"cell": {}, "result": {}}))
-    assert shelf.get(cell) is None
+    assert cache.get(cell) is None
 
 
 # Contenders and setup.
@@ -405,16 +405,16 @@ def make_broken():
 
 @pytest.mark.faults
 def test_a_ladder_stops_when_the_time_is_up():
-    assert list(climb(make_endless, (2,), [1, 2, 3], 2.0)) == [1]
-    assert list(climb(make_endless, (9,), [1, 2, 3], 60.0)) == [1, 2, 3]
-    assert list(climb(make_endless, (9,), [1, 2, 3], 60.0, apart=False)) == [1, 2, 3]
-    assert climb(make_endless, (9,), [1, 2, 3], 1e-12, apart=False) == {}
+    assert list(time_scaling(make_endless, (2,), [1, 2, 3], 2.0)) == [1]
+    assert list(time_scaling(make_endless, (9,), [1, 2, 3], 60.0)) == [1, 2, 3]
+    assert list(time_scaling(make_endless, (9,), [1, 2, 3], 60.0, apart=False)) == [1, 2, 3]
+    assert time_scaling(make_endless, (9,), [1, 2, 3], 1e-12, apart=False) == {}
 
 
 @pytest.mark.faults
 def test_a_ladder_whose_process_fails_is_said(capfd):
     with pytest.raises(RuntimeError, match="a timed process ended without an answer, exit code 1"):
-        climb(make_broken, (), [1], 60.0)
+        time_scaling(make_broken, (), [1], 60.0)
     assert "ArithmeticError: no" in capfd.readouterr().err
 
 

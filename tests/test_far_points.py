@@ -19,7 +19,7 @@ from pivotal.engine.far_points import FarPoints, _TwoKinds
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.solvers import Block, make_solver
 from pivotal.engine.whole_orders import WholeOrders
-from pivotal.kernels.shell_counts import SHELLS, Points, count_tile, make_desk
+from pivotal.kernels.shell_counts import SHELLS, Points, count_tile, make_shell_scratch
 from pivotal.neighbors import BruteIndex
 
 pytestmark = pytest.mark.kernels
@@ -159,7 +159,7 @@ def test_points_near_a_wall_are_where_their_exact_distance_says(squared: bool) -
     wide = walls._replace(slack=np.full(2, 1e9))  # nobody is believed: all are measured
     for tile in shells._tiles(factor, slice(0, 6000)):
         how = Points(X, queries, squared, shells._scale**2), labels, targets
-        count_tile(tile, wide, *how, measured, *found, make_desk(4096))
+        count_tile(tile, wide, *how, measured, *found, make_shell_scratch(4096))
     np.testing.assert_array_equal(plain.counts, measured)
     assert plain.counts.shape == (2, SHELLS + 2, 2)
     assert plain.counts.sum() == 12_000

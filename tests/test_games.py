@@ -60,7 +60,7 @@ def test_every_coalition_earns_what_the_reference_says(game: SmallGame, utility:
     votes = [1] * game.n if name == "soft-k" else game.votes
     built = build_game(name, options)
     for members in coalitions(game):
-        ours = built.earns(pick(game.labels, members), pick(votes, members), game.target, game.classes, game.k)
+        ours = built.utility(pick(game.labels, members), pick(votes, members), game.target, game.classes, game.k)
         theirs = reference.earnings(
             pick(game.labels, members), pick(votes, members), game.target, game.classes, game.k, name, **options
         )
@@ -73,37 +73,37 @@ def test_every_coalition_earns_what_the_reference_says(game: SmallGame, utility:
 def test_every_coalition_of_a_regression_earns_what_the_reference_says(game: SmallGame) -> None:
     for members in coalitions(game):
         labels, votes = pick(game.labels, members), pick(game.votes, members)
-        ours = Regression().earns(labels, votes, game.target, (), game.k)
+        ours = Regression().utility(labels, votes, game.target, (), game.k)
         assert ours == reference.earnings(labels, votes, game.target, (), game.k, "regression")
 
 
 @pytest.mark.parametrize("game", [Hard(), Hard(tie="win"), Plurality(), Soft(), Regression()])
 def test_votes_are_one_each_when_none(game: Game) -> None:
-    assert game.earns([1, 0, 1], None, 1, [0, 1], 3) == game.earns([1, 0, 1], [1, 1, 1], 1, [0, 1], 3)
+    assert game.utility([1, 0, 1], None, 1, [0, 1], 3) == game.utility([1, 0, 1], [1, 1, 1], 1, [0, 1], 3)
 
 
 def test_labels_may_be_any_hashable_and_numbers_of_any_type() -> None:
-    assert Hard().earns([("a", 1), None], None, ("a", 1), [("a", 1), None], 1) == 1
-    assert Regression().earns([np.int64(2**40), np.float32(0.5)], [1, 0], np.int32(0), (), 2) == -(2**80)
+    assert Hard().utility([("a", 1), None], None, ("a", 1), [("a", 1), None], 1) == 1
+    assert Regression().utility([np.int64(2**40), np.float32(0.5)], [1, 0], np.int32(0), (), 2) == -(2**80)
 
 
 def test_the_only_class_plays_against_a_class_without_members() -> None:
-    assert Hard().earns(["a"], None, "a", ["a"], 1) == 1
-    assert Hard().earns(["a"], [0], "a", ["a"], 1) == 0
-    assert Hard(tie="win").earns(["a"], [0], "a", ["a"], 1) == 1
-    assert Hard(tie="win").earns([], [], "a", ["a"], 1) == 0
-    assert Plurality().earns([], [], "a", ["a"], 1) == 0
+    assert Hard().utility(["a"], None, "a", ["a"], 1) == 1
+    assert Hard().utility(["a"], [0], "a", ["a"], 1) == 0
+    assert Hard(tie="win").utility(["a"], [0], "a", ["a"], 1) == 1
+    assert Hard(tie="win").utility([], [], "a", ["a"], 1) == 0
+    assert Plurality().utility([], [], "a", ["a"], 1) == 0
 
 
 def test_third_classes_occupy_places_or_are_absent() -> None:
     labels, classes = ["c", "a", "b"], ["a", "b", "c"]
     # k = 2 sees c and a: a beats b (1 : 0) and ties with c.
-    assert Hard().earns(labels, None, "a", classes, 2) == Fraction(1, 2)
+    assert Hard().utility(labels, None, "a", classes, 2) == Fraction(1, 2)
     # Against b, c is taken out and b comes into view: a tie.
-    assert Hard(third_class="absent").earns(labels, None, "a", classes, 2) == 0
+    assert Hard(other_classes="ignore").utility(labels, None, "a", classes, 2) == 0
     # Nobody of the two classes a and b: no tie to win, against c a loss.
-    assert Hard(tie="win", third_class="absent").earns(["c"], None, "a", classes, 2) == 0
-    assert Hard(tie="win").earns(["c"], None, "a", classes, 2) == Fraction(1, 2)
+    assert Hard(tie="win", other_classes="ignore").utility(["c"], None, "a", classes, 2) == 0
+    assert Hard(tie="win").utility(["c"], None, "a", classes, 2) == Fraction(1, 2)
 
 
 # ---- what the engine asks for
@@ -115,49 +115,49 @@ def test_arrays_earn_what_single_coalitions_earn(game: SmallGame, utility: tuple
     name, options = utility
     built, n_classes = build_game(name, options), len(game.classes)
     targets = np.array(game.classes, dtype=np.int32)  # every class in turn is the true one, in one block
-    nobody = built.nobody(targets, n_classes)
-    earned = [nobody]
+    empty_utility = built.empty_utility(targets, n_classes)
+    earned = [empty_utility]
     for members in coalitions(game):
         labels = np.tile(np.array(pick(game.labels, members), dtype=np.int32), (n_classes, 1))
         ballots = np.tile(np.array(pick(game.votes, members), dtype=np.int32), (n_classes, 1))
         votes = None if name == "soft-k" or game.votes == [1] * game.n else ballots
-        ours = built.everyone(labels, votes, targets, n_classes, game.k)
+        ours = built.full_utility(labels, votes, targets, n_classes, game.k)
         exact = [
-            built.earns(labels[0].tolist(), None if votes is None else votes[0].tolist(), t, game.classes, game.k)
+            built.utility(labels[0].tolist(), None if votes is None else votes[0].tolist(), t, game.classes, game.k)
             for t in game.classes
         ]
         assert ours.dtype == np.float64
         assert_allclose(ours, [float(value) for value in exact], rtol=1e-15)
         earned.append(ours)
-    assert_array_equal(earned[1], nobody)  # the first coalition is the empty one
-    assert np.ptp(earned, axis=0).max() <= built.spread(n_classes)
+    assert_array_equal(earned[1], empty_utility)  # the first coalition is the empty one
+    assert np.ptp(earned, axis=0).max() <= built.utility_range(n_classes)
 
 
 @settings(deadline=None)
 @given(game=small_regressions(max_n=6))
 def test_arrays_earn_what_single_coalitions_earn_in_regressions(game: SmallGame) -> None:
     targets = np.array([game.target, -1.5])
-    earned = [Regression().nobody(targets, 0)]
+    earned = [Regression().empty_utility(targets, 0)]
     assert earned[0].tolist() == [-(game.target**2), -2.25]
     for members in coalitions(game):
         labels, votes = pick(game.labels, members), pick(game.votes, members)
-        ours = Regression().everyone(
+        ours = Regression().full_utility(
             np.array([labels, labels]), np.array([votes, votes], dtype=np.int32), targets, 0, game.k
         )
-        exact = [Regression().earns(labels, votes, target, (), game.k) for target in targets]
+        exact = [Regression().utility(labels, votes, target, (), game.k) for target in targets]
         assert_allclose(ours, [float(value) for value in exact], rtol=1e-13, atol=1e-13)
         earned.append(ours)
-    spread = Regression().spread(0, np.array(game.labels), targets)
-    assert np.ptp(earned, axis=0).max() <= spread * (1 + 1e-12)
+    utility_range = Regression().utility_range(0, np.array(game.labels), targets)
+    assert np.ptp(earned, axis=0).max() <= utility_range * (1 + 1e-12)
 
 
 def test_only_the_first_k_columns_count_unless_third_classes_are_absent() -> None:
     labels = np.array([[2, 2, 0, 1, 1]], dtype=np.int32)
     targets = np.array([1], dtype=np.int32)
-    assert Hard().everyone(labels, None, targets, 3, 2) == Hard().everyone(labels[:, :2], None, targets, 3, 2)
-    absent = Hard(third_class="absent", scale="sum")
-    assert absent.everyone(labels, None, targets, 3, 3) == 1.0  # 1 beats 0 by two votes, 2 ties at two
-    assert absent.everyone(labels[:, :3], None, targets, 3, 3) == 0.0
+    assert Hard().full_utility(labels, None, targets, 3, 2) == Hard().full_utility(labels[:, :2], None, targets, 3, 2)
+    absent = Hard(other_classes="ignore", scale="sum")
+    assert absent.full_utility(labels, None, targets, 3, 3) == 1.0  # 1 beats 0 by two votes, 2 ties at two
+    assert absent.full_utility(labels[:, :3], None, targets, 3, 3) == 0.0
     assert Hard().sees_only_top_k(3)
     assert Plurality().sees_only_top_k(3)
     assert absent.sees_only_top_k(2)
@@ -165,7 +165,7 @@ def test_only_the_first_k_columns_count_unless_third_classes_are_absent() -> Non
 
 
 @pytest.mark.parametrize(
-    ("game", "n_classes", "spread"),
+    ("game", "n_classes", "utility_range"),
     [
         (Hard(), 5, 1.0),
         (Hard(scale="sum"), 5, 4.0),
@@ -177,13 +177,13 @@ def test_only_the_first_k_columns_count_unless_third_classes_are_absent() -> Non
         (Soft(divide_by="k"), 5, 1.0),
     ],
 )
-def test_spread(game: Game, n_classes: int, spread: float) -> None:
-    assert game.spread(n_classes) == spread
+def test_spread(game: Game, n_classes: int, utility_range: float) -> None:
+    assert game.utility_range(n_classes) == utility_range
 
 
 def test_spread_of_a_regression_is_that_of_the_worst_query() -> None:
-    assert Regression().spread(0, np.array([1.0, 4.0]), np.array([2.0, 3.0])) == 9.0  # predicting 0 for 3
-    assert Regression().spread(0, np.array([-5.0, 4.0]), np.array([2.0, 3.0])) == 64.0
+    assert Regression().utility_range(0, np.array([1.0, 4.0]), np.array([2.0, 3.0])) == 9.0  # predicting 0 for 3
+    assert Regression().utility_range(0, np.array([-5.0, 4.0]), np.array([2.0, 3.0])) == 64.0
 
 
 def sign_changes(game: Game, small: SmallGame) -> bool:
@@ -193,7 +193,7 @@ def sign_changes(game: Game, small: SmallGame) -> bool:
         for members in coalitions(small):
             if i not in members:
                 earned = [
-                    game.earns(pick(small.labels, m), pick(small.votes, m), small.target, small.classes, small.k)
+                    game.utility(pick(small.labels, m), pick(small.votes, m), small.target, small.classes, small.k)
                     for m in (members, sorted([*members, i]))
                 ]
                 signs.add((earned[1] > earned[0]) - (earned[1] < earned[0]))
@@ -205,7 +205,7 @@ def sign_changes(game: Game, small: SmallGame) -> bool:
 @examples(60)
 @given(small=small_games(max_n=6, max_classes=2, falling=True))
 def test_factor_one_is_claimed_only_where_points_help_or_hurt(small: SmallGame) -> None:
-    for game in (Hard(), Hard(tie="win"), Hard(third_class="absent"), Plurality()):
+    for game in (Hard(), Hard(tie="win"), Hard(other_classes="ignore"), Plurality()):
         assert game.truncation_factor(len(small.classes)) == 1.0
         assert not sign_changes(game, small)
 
@@ -239,7 +239,7 @@ def test_leaving_out_far_points_moves_values_within_the_bound(
         for n in (small.n, depth)
     )
     if game.sees_only_top_k(n_classes):
-        reach = as_semivalue(semivalue[0]).reach(small.k, small.n + 1) * game.spread(n_classes)
+        reach = as_semivalue(semivalue[0]).reach(small.k, small.n + 1) * game.utility_range(n_classes)
         factor = game.truncation_factor(n_classes, votes_fall=votes == sorted(votes, reverse=True))
         moved = max(abs(float(a - b)) for a, b in zip(full, near, strict=False))
         assert moved <= factor * reach[depth - 1] + 1e-12
@@ -248,9 +248,9 @@ def test_leaving_out_far_points_moves_values_within_the_bound(
 
 def test_taking_third_classes_out_brings_far_points_into_view() -> None:
     # With k = 1 the last point is out of sight behind three others, but not in the game of classes 0 and 1 alone.
-    values = reference.semivalues([2, 2, 2, 1], 1, 1, semivalue=("loo",), classes=[0, 1, 2], third_class="absent")
+    values = reference.semivalues([2, 2, 2, 1], 1, 1, semivalue=("loo",), classes=[0, 1, 2], other_classes="ignore")
     assert values[-1] == Fraction(1, 2)
-    assert not Hard(third_class="absent").sees_only_top_k(3)
+    assert not Hard(other_classes="ignore").sees_only_top_k(3)
     assert as_semivalue("loo").reach(1, 4)[3] == 0.0
 
 
@@ -269,7 +269,7 @@ def test_names() -> None:
 
 def test_games_are_values() -> None:
     assert len({Hard(), Hard(), Hard(tie="win"), Soft(), Plurality(), Plurality()}) == 4
-    assert repr(Hard(tie="win")) == "Hard(tie='win', third_class='occupies', scale='mean')"
+    assert repr(Hard(tie="win")) == "Hard(tie='win', other_classes='count', scale='mean')"
     assert [as_game(name).task for name in ("hard", "plurality", "soft", "soft-k")] == ["classification"] * 4
     assert Regression().task == "regression"
     with pytest.raises(AttributeError):
@@ -291,12 +291,12 @@ def test_unknown_names_list_the_known_ones() -> None:
     ("build_wrong", "message"),
     [
         (lambda: Hard(tie="draw"), r"Hard: tie must be 'lose' or 'win'; got 'draw'\."),  # type: ignore[arg-type]
-        (lambda: Hard(third_class=None), r"third_class must be 'occupies' or 'absent'; got None"),  # type: ignore[arg-type]
+        (lambda: Hard(other_classes=None), r"other_classes must be 'count' or 'ignore'; got None"),  # type: ignore[arg-type]
         (lambda: Hard(scale="max"), r"scale must be 'mean' or 'sum'; got 'max'"),  # type: ignore[arg-type]
         (lambda: Soft(divide_by="n"), r"Soft: divide_by must be 'size' or 'k'; got 'n'"),  # type: ignore[arg-type]
         (lambda: Soft(empty=float("nan")), r"Soft: empty must be a finite number or None; got nan"),
         (lambda: Soft(empty="0"), r"Soft: empty must be a finite number or None; got '0'"),  # type: ignore[arg-type]
-        (lambda: Regression().spread(0), r"Regression: the spread depends on the responses; got none"),
+        (lambda: Regression().utility_range(0), r"Regression: the spread depends on the responses; got none"),
     ],
 )
 def test_wrong_options(build_wrong: Any, message: str) -> None:
@@ -307,11 +307,11 @@ def test_wrong_options(build_wrong: Any, message: str) -> None:
 def test_dividing_by_k_counts_points() -> None:
     soft_k = Soft(divide_by="k")
     with pytest.raises(ValueError, match=r"counts points, so every vote must be 1; got a vote of 2\. Use uniform"):
-        soft_k.earns([1, 1], [1, 2], 1, [0, 1], 2)
+        soft_k.utility([1, 1], [1, 2], 1, [0, 1], 2)
     with pytest.raises(ValueError, match=r"every vote must be 1; got a vote of 0"):
-        soft_k.everyone(np.array([[1, 0]]), np.array([[1, 0]]), np.array([1]), 2, 2)
+        soft_k.full_utility(np.array([[1, 0]]), np.array([[1, 0]]), np.array([1]), 2, 2)
 
 
 def test_labels_and_votes_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
-        Hard().earns([1, 0], [1], 1, [0, 1], 1)
+        Hard().utility([1, 0], [1], 1, [0, 1], 1)

@@ -274,7 +274,7 @@ def test_precomputed_distances_are_refused() -> None:
         {},
         {"method": "bv", "bits": 3, "k": 2},
         {"method": "sv-soft"},
-        {"utility": pivotal.Hard(tie="win", third_class="absent", scale="sum"), "semivalue": pivotal.Banzhaf(1 / 3)},
+        {"utility": pivotal.Hard(tie="win", other_classes="ignore", scale="sum"), "semivalue": pivotal.Banzhaf(1 / 3)},
         {"utility": pivotal.Soft(empty=0.25), "weights": pivotal.RBF(1 / 3), "semivalue": pivotal.BetaShapley(2.5, 1)},
         {"utility": pivotal.Threshold(0.75, empty=0.125), "metric": "manhattan"},
         {"semivalue": pivotal.Measure([0.25, 0.75], [0.5, 0.5]), "weights": "linear", "tol": 1e-9},

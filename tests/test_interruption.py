@@ -38,16 +38,16 @@ def test_long_tasks_end_when_they_breathe() -> None:
             raise ValueError("task 0")
         try:
             while True:
-                _threads.breathe()
+                _threads.check_cancelled()
                 time.sleep(0.01)
-        except _threads.Stopped:
+        except _threads.Cancelled:
             ended.set()
             raise
 
     with pytest.raises(ValueError, match="task 0"):
         _threads.run_all(work, [0, 1], 2)
     assert ended.wait(5)
-    _threads.breathe()  # outside of a task there is nothing to stop
+    _threads.check_cancelled()  # outside of a task there is nothing to stop
 
 
 SCRIPT = """

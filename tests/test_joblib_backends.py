@@ -100,7 +100,7 @@ def test_lists_that_turn_out_too_short_are_made_longer(backend: Backend) -> None
     rng = np.random.default_rng(1)
     points, labels = rng.normal(size=(2000, 2)), rng.choice(3, 2000, p=[0.9, 0.05, 0.05])
     queries, targets = rng.normal(size=(8, 2)), np.array([0, 0, 0, 0, 0, 0, 1, 2])
-    how: dict[str, Any] = {"k": 3, "tol": 1e-6, "utility": pivotal.Hard(third_class="absent")}
+    how: dict[str, Any] = {"k": 3, "tol": 1e-6, "utility": pivotal.Hard(other_classes="ignore")}
     model = flat.KNNValuation(**how).fit(points, labels)
     plain = model.update(queries, targets).result_
     with backend():
@@ -114,18 +114,18 @@ def errand_of(points: Any, *, self_valuation: bool) -> Any:
     engine = points.engine_for(self_valuation=self_valuation)
     small = engine.for_worker()
     voters = points.voters(engine).for_counter(small)
-    return spread.Errand(small, points.index.for_worker(23, small.depth), voters)
+    return spread.WorkerTask(small, points.index.for_worker(23, small.depth), voters)
 
 
 @pytest.mark.parametrize("queries", [QUERIES, None], ids=["test set", "each other"])
 def test_an_errand_can_be_packed_and_run(queries: Any) -> None:
     model = pivotal.KNNValuation(k=3, weights="distance").fit(X, Y)
-    errand = errand_of(model._points, self_valuation=queries is None)
+    task = errand_of(model._points, self_valuation=queries is None)
     targets = model._points.labels[:23]
-    parts = spread._pack(errand)
+    parts = spread._pack(task)
     assert parts is not None
     assert max(part.nbytes for part in parts[1:]) == X.nbytes  # arrays are apart from the rest
-    for found, wanted in zip(spread._run(queries, 0, targets, *parts), errand.run(queries, 0, targets), strict=True):
+    for found, wanted in zip(spread._run(queries, 0, targets, *parts), task.run(queries, 0, targets), strict=True):
         assert np.array_equal(found, wanted)
 
 

@@ -57,8 +57,8 @@ def test_many_classes_with_a_large_k(k: int) -> None:
     many_class_terms(labels[0], n, n_classes - 1, 0, k, 0, push, sizes, counts, sums, plain)
     np.testing.assert_allclose(got[0], plain / (n_classes - 1), rtol=1e-10, atol=1e-16)
     # Efficiency: what everyone earns is divided among all.
-    everyone = Hard().everyone(labels, None, np.zeros(1, np.int32), n_classes, k)
-    assert got.sum() == pytest.approx(everyone.item(), abs=1e-12)
+    full_utility = Hard().full_utility(labels, None, np.zeros(1, np.int32), n_classes, k)
+    assert got.sum() == pytest.approx(full_utility.item(), abs=1e-12)
 
 
 @pytest.mark.kernels

@@ -138,13 +138,13 @@ def signed_lists(signed: list[int]) -> tuple[list[int], list[int]]:
     game=small_games(max_n=7),
     p=CHANCES,
     tie=st.sampled_from(["lose", "win"]),
-    third_class=st.sampled_from(["occupies", "absent"]),
+    other_classes=st.sampled_from(["count", "ignore"]),
 )
 @examples(150)
-def test_values_equal_enumeration(game: SmallGame, p: float, tie: str, third_class: str) -> None:
+def test_values_equal_enumeration(game: SmallGame, p: float, tie: str, other_classes: str) -> None:
     players = list(range(game.n))
-    expected = enumerate_game(game, p, players, game.classes, tie=tie, third_class=third_class)
-    values = run_game(game, p, ties_win=tie == "win", absent=third_class == "absent")
+    expected = enumerate_game(game, p, players, game.classes, tie=tie, other_classes=other_classes)
+    values = run_game(game, p, ties_win=tie == "win", absent=other_classes == "ignore")
     assert_allclose(values, [float(value) for value in expected], rtol=0, atol=2e-14)
 
 

@@ -16,7 +16,7 @@ from pivotal import Game, Hard, Plurality, Regression, Soft, Threshold
 MIXES: list[list[tuple[float, Game]]] = [
     [(0.5, Hard()), (0.5, Soft())],
     [(2.0, Plurality()), (-1.0, Soft(divide_by="k")), (0.25, Hard(tie="win"))],
-    [(0.3, Hard(third_class="absent")), (0.7, Soft())],
+    [(0.3, Hard(other_classes="ignore")), (0.7, Soft())],
 ]
 
 
@@ -84,7 +84,7 @@ def test_truncated_mixtures_of_games_with_and_without_third_classes_keep_their_b
     for _ in range(20):
         y = rng.integers(0, 3, 40)
         order = rng.permutation(40)[np.newaxis]
-        game = Hard(third_class="absent") + 2 * Soft(divide_by="k")
+        game = Hard(other_classes="ignore") + 2 * Soft(divide_by="k")
         whole = pivotal.value_from_neighbors(order, y, [0], k=3, utility=game, tol=0)
         short = pivotal.value_from_neighbors(order[:, :9], y, [0], k=3, utility=game, tol=0)
         assert short.error_bound is not None
@@ -180,7 +180,7 @@ def test_what_cannot_be_mixed_says_so() -> None:
     with pytest.raises(ValueError, match="got lists without distances"):
         pivotal.value_from_neighbors([[0, 1]], [0, 1], [0], utility=several)
     with pytest.raises(ValueError, match="labels do not say who is within which"):
-        several.earns([0], None, 0, [0, 1], 1)
+        several.utility([0], None, 0, [0, 1], 1)
     with pytest.raises(ValueError, match="owners play mixtures of games of the k nearest"):
         flat.value_owners(*task(0), np.arange(60) % 3, utility=several)
     with pytest.raises(TypeError, match="finite number; got 'two'"):

@@ -165,8 +165,8 @@ def make_data(seed: int, n: int = 30, n_queries: int = 5, n_classes: int = 3) ->
 
 
 GAMES = [
-    Hard(), Hard(tie="win"), Hard(third_class="absent"), Hard(third_class="absent", scale="sum"), Plurality(), Soft(),
-    Soft(divide_by="k"), Regression(),
+    Hard(), Hard(tie="win"), Hard(other_classes="ignore"), Hard(other_classes="ignore", scale="sum"), Plurality(),
+    Soft(), Soft(divide_by="k"), Regression(),
 ]  # fmt: skip
 SEMIVALUES = [Banzhaf(), Banzhaf(0.3), Shapley(), BetaShapley(4.0, 1.0), LeaveOneOut()]
 
@@ -197,7 +197,7 @@ class _Sorted:
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", "rbf", "linear", lambda d: 1.0 / (1.0 + d)])
-@pytest.mark.parametrize("game", [Hard(), Hard(third_class="absent"), Soft()], ids=repr)
+@pytest.mark.parametrize("game", [Hard(), Hard(other_classes="ignore"), Soft()], ids=repr)
 def test_owner_by_owner_is_searched_as_all_at_once(game: Game, weights: Any) -> None:
     X, y, queries, targets = make_data(1)
     owners = np.random.default_rng(1).integers(0, 4, 30)

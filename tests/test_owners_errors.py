@@ -91,8 +91,8 @@ def test_a_game_of_ones_own_cannot_be_played_by_owners() -> None:
         pass
 
     class Mine(Game):
-        earns = Hard.earns
-        everyone = Hard.everyone
+        utility = Hard.utility
+        full_utility = Hard.full_utility
 
     assert flat.value_owners(**GOOD, utility=Odd(), k=1).values.shape == (2,)
     with pytest.raises(TypeError, match="owners play the games Hard, Plurality, Soft, Regression and Threshold"):

@@ -33,7 +33,7 @@ def enumerate_values(votes: Sequence[int], k: int, semivalue: str) -> list[Fract
     """Follow the definition with sets of ranks; shares nothing with the package."""
     n = len(votes)
 
-    def earns(coalition: set[int]) -> int:
+    def utility(coalition: set[int]) -> int:
         return 1 if sum(votes[rank] for rank in sorted(coalition)[:k]) > 0 else 0
 
     values = []
@@ -47,7 +47,7 @@ def enumerate_values(votes: Sequence[int], k: int, semivalue: str) -> list[Fract
                 else Fraction(factorial(size) * factorial(n - 1 - size), factorial(n))
             )
             for members in combinations(others, size):
-                value += chance * (earns({*members, i}) - earns(set(members)))
+                value += chance * (utility({*members, i}) - utility(set(members)))
         values.append(value)
     return values
 

@@ -36,7 +36,7 @@ def kept(**how: Any) -> pivotal.Values:
         {},
         {"semivalue": "shapley", "utility": "soft"},
         {"weights": "distance", "k": 3},
-        {"utility": pivotal.Hard(third_class="absent"), "k": 2},
+        {"utility": pivotal.Hard(other_classes="ignore"), "k": 2},
         {"block_size": 2},
     ],
 )

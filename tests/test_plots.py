@@ -54,8 +54,8 @@ def test_histogram_counts_every_point_once(values):
 
 def test_histogram_counts_highlighted_points_in_the_same_bins(values):
     ax = plot_histogram(values, bins=5, highlight=[1, 2], highlight_label="flipped")
-    everyone, marked = (np.array([bar.get_height() for bar in bars]) for bars in ax.containers)
-    assert everyone.sum() == 5
+    all_bars, marked = (np.array([bar.get_height() for bar in bars]) for bars in ax.containers)
+    assert all_bars.sum() == 5
     assert marked.tolist() == [1, 0, 0, 0, 1]
     assert "flipped" in [text.get_text() for text in ax.get_legend().get_texts()]
 

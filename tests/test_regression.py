@@ -24,7 +24,7 @@ RESPONSES = st.lists(st.integers(-8, 8), min_size=1, max_size=6)
 def banzhaf(responses: list[Fraction], votes: list[int], target: Fraction, k: int, empty: Fraction) -> list[Fraction]:
     """Banzhaf values by their definition: the mean over all coalitions of the others."""
 
-    def earns(members: tuple[int, ...]) -> Fraction:
+    def utility(members: tuple[int, ...]) -> Fraction:
         top = sorted(members)[:k]
         total = sum(votes[i] for i in top)
         mean = sum((votes[i] * responses[i] for i in top), Fraction(0)) / total if total else empty
@@ -34,7 +34,7 @@ def banzhaf(responses: list[Fraction], votes: list[int], target: Fraction, k: in
     found = []
     for i in range(n):
         others = [j for j in range(n) if j != i]
-        gains = [earns((*some, i)) - earns(some) for size in range(n) for some in combinations(others, size)]
+        gains = [utility((*some, i)) - utility(some) for size in range(n) for some in combinations(others, size)]
         found.append(sum(gains, Fraction(0)) / 2 ** (n - 1))
     return found
 
@@ -42,7 +42,7 @@ def banzhaf(responses: list[Fraction], votes: list[int], target: Fraction, k: in
 def shapley(responses: list[Fraction], target: Fraction, k: int, empty: Fraction) -> list[Fraction]:
     n = len(responses)
 
-    def earns(members: tuple[int, ...]) -> Fraction:
+    def utility(members: tuple[int, ...]) -> Fraction:
         top = sorted(members)[:k]
         mean = sum((responses[i] for i in top), Fraction(0)) / len(top) if top else empty
         return -((mean - target) ** 2)
@@ -51,7 +51,7 @@ def shapley(responses: list[Fraction], target: Fraction, k: int, empty: Fraction
     for i in range(n):
         others = [j for j in range(n) if j != i]
         gains = [
-            (earns((*some, i)) - earns(some)) / (n * comb(n - 1, size))
+            (utility((*some, i)) - utility(some)) / (n * comb(n - 1, size))
             for size in range(n)
             for some in combinations(others, size)
         ]

@@ -94,11 +94,11 @@ def test_definitions_in_fractions_agree_with_the_reference() -> None:
         grades, judged = rng.integers(0, 4, n).tolist(), [*rng.integers(0, 4, 5).tolist(), 0]
         for name, metric in METRICS.items():
             game = as_retrieval_game(name)
-            exact = game.earns(grades, None, grades + judged, (), k)
+            exact = game.utility(grades, None, grades + judged, (), k)
             assert isinstance(exact, Fraction)
             assert_allclose(float(exact), metric(grades, grades + judged, k), rtol=1e-14)
             labels, targets = np.array([[*grades, 0]]), np.array([grades + judged])
-            assert_allclose(game.everyone(labels, None, targets, 0, k), float(exact), rtol=1e-14)
+            assert_allclose(game.full_utility(labels, None, targets, 0, k), float(exact), rtol=1e-14)
 
 
 # -- Truncation

@@ -23,9 +23,9 @@ def points(n, seed, n_classes=3, duplicates=False):
 
 
 def live_scores(errors, live, codes):
-    everyone = np.arange(len(codes))
+    all_rows = np.arange(len(codes))
     classes = Classes(np.arange(3))  # codes are their own labels
-    return LiveScores(opinion_of(errors, classes, everyone, codes, live.ballots), live)
+    return LiveScores(opinion_of(errors, classes, all_rows, codes, live.ballots), live)
 
 
 def check(live, X, k):

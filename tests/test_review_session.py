@@ -22,7 +22,7 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 
 import pivotal
 from pivotal.cli import main
-from pivotal.review import Desk, Server, _estimate, review
+from pivotal.review import ReviewService, Server, _estimate, review
 from pivotal.review._checks import check_rows, findings_of
 from pivotal.review._estimate import estimate_left, log_odds, suggest_stop, together
 from pivotal.review._export import Outputs, decisions_frame
@@ -356,10 +356,10 @@ def test_when_to_stop(left, latest, stop):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     path = tmp_path_factory.mktemp("served") / "j.db"
-    desk = Desk(lambda told: _prepared(path, told), "ann")
-    with Server(desk) as server:
-        assert desk.ready.wait(60)
-        yield server, desk
+    service = ReviewService(lambda told: _prepared(path, told), "ann")
+    with Server(service) as server:
+        assert service.ready.wait(60)
+        yield server, service
 
 
 def _prepared(path, told):
@@ -436,12 +436,12 @@ def test_other_names_are_refused(served, host):
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", None, "http://localhost:1"])
 def test_other_origins_cannot_decide(served, origin):
-    server, desk = served
-    before = desk.session.version
+    server, service = served
+    before = service.session.version
     decision = {**QUEUE, "rows": [1], "action": "drop", "reviewer": "eve", "batch": "evil", "queue": "suspects"}
     assert send(server, "api/decide", decision, headers={"Origin": origin})[0] == 403
     assert send(server, "api/queue", QUEUE, headers={"Origin": origin})[0] == 403
-    assert desk.session.version == before
+    assert service.session.version == before
 
 
 def test_requests_that_a_browser_says_come_from_another_site_are_refused(served):
@@ -483,7 +483,7 @@ def test_nonsense_is_one_sentence(served, content):
 
 
 def test_deciding_through_the_server(served):
-    server, desk = served
+    server, service = served
     decision = {
         **QUEUE,
         "rows": [3],
@@ -500,7 +500,7 @@ def test_deciding_through_the_server(served):
     assert answer["strip"]["decided"] == 1
     assert len(answer["queue"]["items"]) <= 3
     assert len(body) < 50_000
-    assert desk.session.record.ruling(3).label == "cat"
+    assert service.session.record.ruling(3).label == "cat"
     assert send(server, "api/decide", {**decision, "reviewer": "", "batch": "b2"})[0] == 400
     assert send(server, "api/decide", {**decision, "rows": [], "batch": "b3"})[0] == 400
     item = json.loads(send(server, "api/item/3")[1])
@@ -529,7 +529,7 @@ def test_small_answers_are_sent_at_once(served):
 
 def test_a_taken_port_is_one_sentence(served):
     with pytest.raises(OSError, match="is taken; choose another"):
-        Server(Desk(lambda _: None, "x"), port=served[0].port)
+        Server(ReviewService(lambda _: None, "x"), port=served[0].port)
 
 
 # ------------------------------------------------------------------------------------------------- python and shell

@@ -100,8 +100,8 @@ VOTES = [7, 6, 6, 4, 3, 2, 1, 0]
 CASES = {
     "hard": ("hard", {}),
     "hard, ties win": ("hard", {"tie": "win"}),
-    "hard, absent": ("hard", {"third_class": "absent", "scale": "sum"}),
-    "hard, absent, ties win": ("hard", {"third_class": "absent", "tie": "win"}),
+    "hard, absent": ("hard", {"other_classes": "ignore", "scale": "sum"}),
+    "hard, absent, ties win": ("hard", {"other_classes": "ignore", "tie": "win"}),
     "plurality": ("plurality", {}),
     "soft": ("soft", {}),
     "soft-k": ("soft-k", {"empty": Fraction(1, 4)}),
@@ -243,7 +243,7 @@ def test_time_is_up_but_every_query_is_sampled_once() -> None:
 
 @both
 @pytest.mark.parametrize("limit", [{"n_samples": 600}, {"target_se": 0.005}], ids=["samples", "target"])
-@pytest.mark.parametrize("utility", [Hard(), Hard(third_class="absent"), Soft()], ids=["hard", "absent", "soft"])
+@pytest.mark.parametrize("utility", [Hard(), Hard(other_classes="ignore"), Soft()], ids=["hard", "absent", "soft"])
 def test_threads_and_blocks_change_no_bit(limit: dict, utility: Game, method: str) -> None:
     how: dict[str, Any] = {"k": 3, "utility": utility, "method": method, **limit}
     first = flat.value(*iris(), n_jobs=1, random_state=7, **how)
@@ -259,7 +259,7 @@ def test_lists_of_different_lengths(method: str) -> None:
     # With third classes left out, a query needs as long a list as its rarest pair of classes demands.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.choice(4, size=300, p=[0.6, 0.3, 0.07, 0.03])
-    how: dict[str, Any] = {"k": 2, "utility": Hard(third_class="absent"), "tol": 1e-2}
+    how: dict[str, Any] = {"k": 2, "utility": Hard(other_classes="ignore"), "tol": 1e-2}
     exact = flat.value(X, y, X[:12], y[:12], **how)
     first = flat.value(X, y, X[:12], y[:12], method=method, random_state=0, n_jobs=1, block_size=1, **how)
     assert first.bias_bound == exact.error_bound
@@ -391,10 +391,10 @@ def test_games_of_ones_own_cannot_be_sampled() -> None:
         pass
 
     class Other(Game):
-        def earns(self, *_: Any) -> Fraction:
+        def utility(self, *_: Any) -> Fraction:
             return Fraction(0)
 
-        def everyone(self, labels: np.ndarray, *_: Any) -> np.ndarray:
+        def full_utility(self, labels: np.ndarray, *_: Any) -> np.ndarray:
             return np.zeros(len(labels))
 
     assert flat.value(*iris(), utility=Mine(), method="coalitions", n_samples=2).n_queries == 20

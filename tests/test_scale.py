@@ -31,7 +31,7 @@ def block() -> Block:
 @pytest.mark.parametrize("game", [Hard(), Soft()], ids=str)
 def test_shapley_values_of_many_points_share_out_the_utility(game: Game, k: int, block: Block) -> None:
     values = solve(game, Shapley(), block, k, 2)
-    gain = game.everyone(block.labels[:, :k], None, block.targets, 2, k) - game.nobody(block.targets, 2)
+    gain = game.full_utility(block.labels[:, :k], None, block.targets, 2, k) - game.empty_utility(block.targets, 2)
     assert math.fsum(values.tolist()) == pytest.approx(gain.item(), abs=1e-12)
     right = block.labels[0] == 0
     assert (values[right] >= 0).all()
@@ -49,7 +49,7 @@ def test_regression_values_of_many_points_share_out_the_utility() -> None:
     responses = np.random.default_rng(1).normal(3.0, 1.0, (1, N))
     targets = np.array([2.5])
     values = solve(Regression(), Shapley(), Block(responses, None, targets), 5, 0)
-    gain = Regression().everyone(responses[:, :5], None, targets, 0, 5) - Regression().nobody(targets, 0)
+    gain = Regression().full_utility(responses[:, :5], None, targets, 0, 5) - Regression().empty_utility(targets, 0)
     assert math.fsum(values.tolist()) == pytest.approx(gain.item(), abs=1e-9)
 
 
@@ -57,7 +57,7 @@ def test_many_classes_share_out_the_utility() -> None:
     labels = np.random.default_rng(2).integers(0, 10, (1, 50_000), dtype=np.int32)
     block = Block(labels, None, np.array([3], dtype=np.int32))
     values = solve(Hard(), Shapley(), block, 7, 12)
-    gain = Hard().everyone(labels, None, block.targets, 12, 7)
+    gain = Hard().full_utility(labels, None, block.targets, 12, 7)
     assert math.fsum(values) == pytest.approx(gain.item(), abs=1e-12)
 
 

@@ -36,7 +36,7 @@ GAMES: list[dict[str, Any]] = [
     {"utility": "soft-k", "semivalue": "shapley"},
     {"utility": "plurality", "k": 2},
     {"utility": "regression", "semivalue": "beta(4,1)"},
-    {"utility": pivotal.Hard(third_class="absent"), "k": 2, "tol": 1e-3},
+    {"utility": pivotal.Hard(other_classes="ignore"), "k": 2, "tol": 1e-3},
     {"semivalue": "loo", "k": 1},
 ]
 
@@ -384,7 +384,7 @@ def test_the_recall_of_an_approximate_index_is_measured(each_other: bool, tmp_pa
 def test_lists_that_prove_too_short_are_made_longer() -> None:
     y = np.repeat([0, 1, 2], [5, 300, 300])  # between the few of the first class and the third lies all of the second
     X = np.arange(605.0)[:, np.newaxis]
-    game = {"utility": pivotal.Hard(third_class="absent"), "k": 1}
+    game = {"utility": pivotal.Hard(other_classes="ignore"), "k": 1}
     local = flat.value(X, y, X[:3], y[:3], **game)
     lazy = flat.value(cut(X, [150, 455]), y, X[:3], y[:3], **game)
     assert lazy.compute().details["depth"] > 305

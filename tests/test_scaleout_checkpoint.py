@@ -338,15 +338,15 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "starts below": ({"starts": at(1, -5)}, "starts do not cut"),
     "a table": ({"values": lambda values: values[:, np.newaxis]}, "values has shape"),
     "nan": ({"values": at(3, np.nan)}, "values is not finite"),
-    "infinite": ({"everyone": at(0, np.inf)}, "everyone is not finite"),
+    "infinite": ({"full_utility": at(0, np.inf)}, "full_utility is not finite"),
     "too large": ({"values": at(0, 1e300)}, "values beyond the range"),
     "many of one": ({"points": lambda points: np.zeros_like(points)}, "shard"),
-    "few queries": ({"everyone": np.zeros(3)}, "everyone has 3 entries for 10 queries"),
+    "few queries": ({"full_utility": np.zeros(3)}, "full_utility has 3 entries for 10 queries"),
     "many queries": ({"dropped": np.zeros(11)}, "dropped has 11 entries for 10 queries"),
     "other weights": ({"weights": np.ones(10)}, "the weights of the queries differ"),
-    "an empty set that earns": ({"nobody": np.full(10, 0.5)}, "utility of the empty set"),
-    "a full set that earns more": ({"everyone": np.full(10, 7.0)}, "utility of the full set"),
-    "spread": ({"spread": np.float64(1e-9)}, "range of the utility is 1; got 1e-09"),
+    "an empty set that earns": ({"empty_utility": np.full(10, 0.5)}, "utility of the empty set"),
+    "a full set that earns more": ({"full_utility": np.full(10, 7.0)}, "utility of the full set"),
+    "range": ({"utility_range": np.float64(1e-9)}, "range of the utility is 1; got 1e-09"),
     "depth": ({"depth": np.int64(201)}, "depth must lie between 0 and 200; got 201"),
     "depth below": ({"depth": np.int64(-1)}, "depth must lie between 0 and 200; got -1"),
     "error": ({"error": np.float64(-1.0)}, "must not be negative"),
@@ -449,7 +449,7 @@ def test_lists_that_prove_too_short_go_on_in_the_same_folder(tmp_path: Path) -> 
     labels = np.repeat([0, 1, 2], [5, 300, 300])
     rows = np.arange(605.0)[:, np.newaxis]
     asked = [0, 400]  # the second is content with short lists
-    game: dict[str, Any] = {"utility": pivotal.Hard(third_class="absent"), "k": 1}
+    game: dict[str, Any] = {"utility": pivotal.Hard(other_classes="ignore"), "k": 1}
     lazy = flat.value(rows, labels, rows[asked], labels[asked], block_size=1, checkpoint=tmp_path, **game)
     assert np.array_equal(lazy.compute().values, flat.value(rows, labels, rows[asked], labels[asked], **game).values)
     assert len(list(tmp_path.glob("block-*.npz"))) == 2

@@ -85,8 +85,8 @@ def test_rows_that_must_be_in_and_rows_that_must_not(noisy):
     mask = np.zeros(160, bool)
     mask[free[:4]] = True
     np.testing.assert_array_equal(pivotal.select(X, y, 12, include=wrong[:3], exclude=mask, **QUICK).indices, found)
-    everyone = pivotal.select(X, y, 5, include=np.arange(5), **QUICK).indices
-    np.testing.assert_array_equal(everyone, np.arange(5))
+    all_five = pivotal.select(X, y, 5, include=np.arange(5), **QUICK).indices
+    np.testing.assert_array_equal(all_five, np.arange(5))
 
 
 @pytest.mark.parametrize(

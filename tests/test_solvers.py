@@ -133,7 +133,7 @@ def test_axioms(game: SmallGame, utility: tuple, semivalue: Semivalue) -> None:
     values = solve(rules, semivalue, game.labels, game.target, game.k, n_classes)
     if isinstance(semivalue, Shapley):
         labels, targets = np.array([game.labels], dtype=np.int32), np.array([game.target], dtype=np.int32)
-        gain = rules.everyone(labels, None, targets, n_classes, game.k) - rules.nobody(targets, n_classes)
+        gain = rules.full_utility(labels, None, targets, n_classes, game.k) - rules.empty_utility(targets, n_classes)
         assert math.fsum(values) == pytest.approx(gain.item(), abs=1e-12)
     # Neighbours in rank of one class are interchangeable.
     for i in range(game.n - 1):
@@ -152,7 +152,7 @@ def test_weighted_efficiency_and_null_players(game: SmallGame, semivalue: Semiva
     )
     if isinstance(semivalue, Shapley):
         labels, targets = np.array([game.labels]), np.array([game.target])
-        gain = Hard().everyone(labels, np.array([game.votes]), targets, n_classes, k)
+        gain = Hard().full_utility(labels, np.array([game.votes]), targets, n_classes, k)
         assert math.fsum(values) == pytest.approx(gain.item(), abs=1e-12)
 
 
@@ -164,7 +164,7 @@ def test_linearity_over_p() -> None:
         np.testing.assert_allclose(mixed, parts, rtol=1e-12)
 
 
-@pytest.mark.parametrize("game", [Hard(), Hard(tie="win"), Hard(third_class="absent"), Soft()], ids=str)
+@pytest.mark.parametrize("game", [Hard(), Hard(tie="win"), Hard(other_classes="ignore"), Soft()], ids=str)
 @pytest.mark.parametrize("semivalue", [Banzhaf(), Shapley(), BetaShapley(2.5, 0.7), LeaveOneOut()], ids=str)
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
 def test_tables_with_unit_votes_equal_closed_forms(game: Game, semivalue: Semivalue, n_classes: int) -> None:

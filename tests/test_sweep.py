@@ -69,7 +69,7 @@ def test_lists_that_must_grow() -> None:
         rng.normal(size=(5, 1)),
         [2, 0, 1, 2, 2],
     )
-    game = Hard(third_class="absent")
+    game = Hard(other_classes="ignore")
     swept = flat.sweep(*data, k=[1, 2], utility=["hard", game], block_size=2)
     for k in (1, 2):
         for utility in ("hard", game):

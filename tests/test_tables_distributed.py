@@ -21,7 +21,7 @@ from pivotal.tables._summary import Moments
 
 pytest.importorskip("dask.array")
 
-from pivotal.tables.distributed import spread
+from pivotal.tables.distributed import load_distributed
 
 
 def frame_of(n, seed=0):
@@ -68,7 +68,7 @@ def write_parts(folder, table, *lengths):
 def refused(paths, roles, test=None, **how):
     """Return the sentence."""
     with pytest.raises((ValueError, OSError)) as caught:
-        spread([paths] if isinstance(paths, str) else paths, test, roles, **how)
+        load_distributed([paths] if isinstance(paths, str) else paths, test, roles, **how)
     return str(caught.value)
 
 
@@ -77,7 +77,7 @@ def test_features_are_those_of_one_machine(folder, scale):
     pattern = write_parts(folder, frame_of(60), 25, 5, 30)
     held_out = write(frame_of(12, seed=1).set_column(5, "colour", pa.array(["red", "plaid"] * 6)), "test.parquet")
     roles = Roles("species", id="key", scale=scale, categorical=["count"])
-    far = spread([pattern], [held_out], roles)
+    far = load_distributed([pattern], [held_out], roles)
     near = prepare(read_many([pattern])[0], read_many([held_out])[0], roles)
     for name in ("X", "X_test"):
         there, here = getattr(far, name).compute(), getattr(near, name)
@@ -99,7 +99,7 @@ def test_features_are_those_of_one_machine(folder, scale):
 
 def test_vectors_alone_keep_their_type():
     table = write(frame_of(8).select(["vector", "species"]), "t.parquet")
-    far = spread([table], None, Roles("species", scale="all"))
+    far = load_distributed([table], None, Roles("species", scale="all"))
     near = prepare(read_many([table])[0], None, Roles("species", scale="all"))
     assert far.X.dtype == far.X.compute().dtype == np.float32
     np.testing.assert_allclose(far.X.compute(), near.X, rtol=1e-5)
@@ -136,9 +136,9 @@ def test_a_constant_column_is_not_blown_up(content):
 
 def test_pieces_do_not_matter(monkeypatch):
     table = write(frame_of(40), "t.parquet", row_group_size=6)
-    whole = spread([table], None, Roles("species"))
+    whole = load_distributed([table], None, Roles("species"))
     monkeypatch.setattr(_pieces, "_PIECE_BYTES", 1)
-    cut = spread([table], None, Roles("species"))
+    cut = load_distributed([table], None, Roles("species"))
     assert whole.X.chunks[0] == (40,)
     assert cut.X.chunks[0] == (6, 6, 6, 6, 6, 6, 4)
     np.testing.assert_allclose(cut.X.compute(), whole.X.compute(), rtol=1e-12, atol=1e-12)
@@ -147,22 +147,24 @@ def test_pieces_do_not_matter(monkeypatch):
 def test_names_tell_contents_apart():
     table = write(frame_of(20), "t.parquet")
     roles = Roles("species", id="key")
-    first, again = (spread([table], None, roles) for _ in range(2))
-    other = spread([table], None, Roles("species", scale="none"))
+    first, again = (load_distributed([table], None, roles) for _ in range(2))
+    other = load_distributed([table], None, Roles("species", scale="none"))
     for name in ("X", "y", "ids"):
         assert getattr(first, name).name == getattr(again, name).name
     assert other.X.name != first.X.name
     assert other.y.name == first.y.name
     write(frame_of(20, seed=1), "t.parquet")
-    assert spread([table], None, roles).y.name != first.y.name
+    assert load_distributed([table], None, roles).y.name != first.y.name
 
 
 def test_files_come_in_the_order_of_their_names(folder):
     for number in (0, 2, 10):
         write({"a": [float(number)] * 2, "y": [0, 1]}, f"part.{number}.parquet")
-    far = spread(["part.*.parquet"], None, Roles("y", scale="none"))
+    far = load_distributed(["part.*.parquet"], None, Roles("y", scale="none"))
     assert far.X.compute()[:, 0].tolist() == [0, 0, 10, 10, 2, 2]
-    far = spread(["part.2.parquet", "file://" + str(folder / "part.0.parquet")], None, Roles("y", scale="none"))
+    far = load_distributed(
+        ["part.2.parquet", "file://" + str(folder / "part.0.parquet")], None, Roles("y", scale="none")
+    )
     assert far.X.compute()[:, 0].tolist() == [2, 2, 0, 0]
 
 
@@ -172,7 +174,7 @@ def test_folders(folder):
         write({"a": [year + 0.5, 0.25], "y": [0, 1]}, f"t/year={year}/part.parquet")
     (folder / "t/_SUCCESS").touch()
     write({"b": [1]}, "t/_hidden.parquet")
-    far = spread(["t"], None, Roles("y", scale="none"))
+    far = load_distributed(["t"], None, Roles("y", scale="none"))
     assert far.X.compute().tolist() == [[2023.5, 2023], [0.25, 2023], [2024.5, 2024], [0.25, 2024]]
     (folder / "nothing").mkdir()
     assert refused("nothing", Roles("y")) == (
@@ -184,7 +186,7 @@ def test_types_of_files_are_widened():
     write({"a": [1, 2], "b": pa.nulls(2), "y": [0, 1]}, "0.parquet")
     write({"y": [1, 0], "a": [0.5, 1.5], "b": ["u", "u"]}, "1.parquet")
     write({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string()), "y": pa.array([], pa.int64())}, "2.parquet")
-    far = spread(["*.parquet"], None, Roles("y", scale="none", ignore=["b"]))
+    far = load_distributed(["*.parquet"], None, Roles("y", scale="none", ignore=["b"]))
     assert far.X.compute().tolist() == [[1], [2], [0.5], [1.5]]
     assert far.X.chunks[0] == (2, 2)
     assert refused("*.parquet", Roles("y")) == (
@@ -213,7 +215,7 @@ def test_all_rows_say_what_is_a_category(folder):
     words = [f"w{i}" for i in range(5)]
     table = pa.table({"word": words * 8, "note": [f"n{i}" for i in range(40)], "y": [0, 1] * 20})
     pattern = write_parts(folder, table, 5, 35)
-    far = spread([pattern], None, Roles("y"))
+    far = load_distributed([pattern], None, Roles("y"))
     assert [(one.kind, one.done) for one in far.treatments] == [
         ("category", "one-hot, 5 values"),
         ("text", "left out: text with many different values"),
@@ -225,7 +227,7 @@ def test_all_rows_say_what_is_a_category(folder):
         f"column 'note' of {pattern} cannot be a feature: it is text with too many different values; one-hot encode it "
         "with --categorical note."
     )
-    assert spread([pattern], None, Roles("y", categorical=["n*"])).X.shape == (40, 45)
+    assert load_distributed([pattern], None, Roles("y", categorical=["n*"])).X.shape == (40, 45)
 
 
 def test_more_categories_than_can_be_one_hot(folder):
@@ -243,7 +245,7 @@ def test_categories_of_any_type():
     path = write(table, "t.parquet")
     roles = Roles("y", categorical=["a", "b"])
     near = prepare(read_many([path])[0], None, roles)
-    assert (spread([path], None, roles).X.compute() == near.X).all()
+    assert (load_distributed([path], None, roles).X.compute() == near.X).all()
 
 
 GOOD = {"a": [0.5, 1.5, 2.5, 4.0], "y": [0, 1, 0, 1]}
@@ -287,7 +289,7 @@ def test_what_is_refused(change, roles, message):
 
 def test_numbers_to_be_predicted():
     path = write({**GOOD, "y": [0.5, 1, 2, 3]}, "t.parquet")
-    far = spread([path], None, Roles("y"), regression=True)
+    far = load_distributed([path], None, Roles("y"), regression=True)
     assert far.y.compute().tolist() == [0.5, 1, 2, 3]
     assert far.treatments[-1].done == "predicted, a number"
     write({**GOOD, "y": ["0.5", "1", "two", "3"]}, "t.parquet")
@@ -298,8 +300,8 @@ def test_numbers_to_be_predicted():
 
 def test_classes_are_numbers_only_where_all_are():
     path, held_out = write(GOOD, "t.parquet"), write({"a": [1.0, 2.0], "y": ["1", "one"]}, "test.parquet")
-    assert spread([path], None, Roles("y")).y.compute().tolist() == [0, 1, 0, 1]
-    far = spread([path], [held_out], Roles("y"))
+    assert load_distributed([path], None, Roles("y")).y.compute().tolist() == [0, 1, 0, 1]
+    far = load_distributed([path], [held_out], Roles("y"))
     assert far.y.compute().tolist() == ["0", "1", "0", "1"]
     assert far.y_test.compute().tolist() == ["1", "one"]
 
@@ -326,7 +328,7 @@ def test_test_rows_need_no_more_than_what_is_used():
     table = pa.table({"word": ["u", "v"] * 10, "note": [f"n{i}" for i in range(20)], "y": [0, 1] * 10})
     path = write(table.append_column("nothing", pa.nulls(20, pa.int64())), "t.parquet")
     held_out = write(table.drop_columns(["note"]), "test.parquet")
-    assert spread([path], [held_out], Roles("y")).X_test.shape == (20, 2)
+    assert load_distributed([path], [held_out], Roles("y")).X_test.shape == (20, 2)
     write(table.drop_columns(["word"]), "test.parquet")
     assert "test.parquet has no column 'word'" in refused(path, Roles("y"), [held_out])
 
@@ -341,7 +343,7 @@ def test_vectors_of_different_lengths():
 
 def test_names_of_rows_keep_their_type():
     path = write({**GOOD, "key": [7, 8, 9, 10]}, "t.parquet")
-    ids = spread([path], None, Roles("y", id="key")).ids
+    ids = load_distributed([path], None, Roles("y", id="key")).ids
     assert ids.dtype == ids.compute().dtype == np.int64
     assert ids.compute().tolist() == [7, 8, 9, 10]
 
@@ -372,7 +374,7 @@ def test_files_that_cannot_be_read(folder):
 
 def test_a_limit_on_rows_that_was_asked_for():
     path = write(GOOD, "t.parquet")
-    assert len(spread([path], None, Roles("y"), max_rows=4).X) == 4
+    assert len(load_distributed([path], None, Roles("y"), max_rows=4).X) == 4
     assert "t.parquet has 4 rows, more than the 3 that --max-rows allows" in refused(path, Roles("y"), max_rows=3)
 
 
@@ -398,7 +400,7 @@ def test_a_file_that_is_damaged_further_on(folder):
 def test_any_file_system(folder):
     system = pytest.importorskip("fsspec").filesystem("memory")
     system.pipe("/distributed/t.parquet", (folder / write(GOOD, "t.parquet")).read_bytes())
-    far = spread(["memory://distributed/*.parquet"], ["memory://distributed"], Roles("y", scale="none"))
+    far = load_distributed(["memory://distributed/*.parquet"], ["memory://distributed"], Roles("y", scale="none"))
     assert far.X.compute()[:, 0].tolist() == far.X_test.compute()[:, 0].tolist() == GOOD["a"]
     assert far.files == ("memory:///distributed/t.parquet",)
     system.rm("/distributed", recursive=True)

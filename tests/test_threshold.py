@@ -41,10 +41,10 @@ def points(n: int = 120, n_queries: int = 40, seed: int = 0) -> tuple[Any, ...]:
 
 def values_of(game: SmallGame, semivalue: str | Semivalue, empty: Fraction | None = None) -> pivotal.Values:
     """Values of points that are all within the radius."""
-    everyone = [list(range(game.n))]
+    nearest_first = [list(range(game.n))]
     utility = Threshold(1.0, empty)
     return pivotal.value_from_neighbors(
-        everyone, game.labels, [game.target], utility=utility, semivalue=semivalue, classes=game.classes
+        nearest_first, game.labels, [game.target], utility=utility, semivalue=semivalue, classes=game.classes
     )
 
 
@@ -444,4 +444,4 @@ def test_settings_that_make_no_sense_within_a_radius_are_refused(changes: dict[s
 
 def test_votes_other_than_one_are_refused_by_the_definition() -> None:
     with pytest.raises(ValueError, match=r"Threshold counts points, so every vote must be 1; got a vote of 2"):
-        Threshold(1.0).earns(["a"], [2], "a", ["a"], 1)
+        Threshold(1.0).utility(["a"], [2], "a", ["a"], 1)

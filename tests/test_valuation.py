@@ -203,7 +203,7 @@ def test_the_error_bound_holds(
 @given(
     seed=st.integers(0, 2**32 - 1),
     depth=st.integers(1, 30),
-    third=st.sampled_from(["occupies", "absent"]),
+    third=st.sampled_from(["count", "ignore"]),
     k=st.integers(1, 4),
     semivalue=st.sampled_from(["banzhaf", "shapley"]),
 )
@@ -212,7 +212,7 @@ def test_short_lists_cost_what_the_bound_says(seed: int, depth: int, third: Any,
     rng = np.random.default_rng(seed)
     y, targets = rng.integers(0, 4, 30), rng.integers(0, 4, 5)
     lists = np.array([rng.permutation(30) for _ in targets])
-    game = pivotal.Hard(third_class=third)
+    game = pivotal.Hard(other_classes=third)
     whole = value_from_neighbors(lists, y, targets, k=k, utility=game, semivalue=semivalue)
     short = value_from_neighbors(lists[:, :depth], y, targets, k=k, utility=game, semivalue=semivalue)
     assert whole.error_bound < 1e-13
@@ -232,7 +232,7 @@ def test_lists_double_until_a_game_of_two_classes_has_enough(options: dict) -> N
     X, y = rng.normal(size=(6000, 2)), rng.integers(0, 3, 6000)
     y[np.argsort(-np.abs(X).sum(axis=1))[:5]] = 9
     queries, targets = np.r_[rng.normal(size=(12, 2)), [[40.0, 40.0]]], np.r_[rng.integers(0, 3, 12), 9]
-    game = pivotal.Hard(third_class="absent")
+    game = pivotal.Hard(other_classes="ignore")
     exact = flat.value(X, y, queries, targets, k=2, utility=game, tol=0, **options)
     cut = flat.value(X, y, queries, targets, k=2, utility=game, tol=1e-9, **options)
     assert exact.details["depth"] == 6000

@@ -146,7 +146,7 @@ def test_broken_axioms_alone_are_an_error() -> None:
 def test_reads_as_text() -> None:
     text = str(verify([1, 0, 0], 1, k=3, semivalue="shapley", values=[0.75, 0.0, 0.0]))
     assert text.splitlines() == [
-        "WRONG: Hard(tie='lose', third_class='occupies', scale='mean'), shapley, k=3, 3 points, 8 coalitions",
+        "WRONG: Hard(tie='lose', other_classes='count', scale='mean'), shapley, k=3, 3 points, 8 coalitions",
         "  largest difference  0.417 at entry 0 (allowed 1e-10)",
         "  null player         nothing to check",
         "  symmetry            holds",

@@ -43,21 +43,21 @@ def values_of(game: SmallGame, utility: Hard, semivalue: str) -> pivotal.Values:
 @given(game=small_games(7, weighted=True), tie=TIES, scale=SCALES, semivalue=semivalues())
 @examples(60)
 def test_values_equal_enumeration(game: SmallGame, tie: Any, scale: Any, semivalue: tuple[str, Any]) -> None:
-    options = {"tie": tie, "third_class": "absent", "scale": scale}
+    options = {"tie": tie, "other_classes": "ignore", "scale": scale}
     values = values_of(game, Hard(**options), semivalue[0])
     exact = reference.semivalues(
         game.labels, game.target, game.k, "hard", semivalue[1], game.votes, game.classes, **options
     )
     assert_allclose(values.values, [float(value) for value in exact], rtol=0, atol=values.error_bound)
-    everyone = reference.earnings(game.labels, game.votes, game.target, game.classes, game.k, "hard", **options)
-    assert_allclose(values.full_utility, float(everyone), rtol=1e-15)
+    full_utility = reference.earnings(game.labels, game.votes, game.target, game.classes, game.k, "hard", **options)
+    assert_allclose(values.full_utility, float(full_utility), rtol=1e-15)
     assert values.empty_utility == 0.0
 
 
 @given(game=small_games(7, weighted=True, max_classes=4), tie=TIES)
 @examples(30)
 def test_each_wrong_class_plays_on_its_own_list(game: SmallGame, tie: Any) -> None:
-    utility = Hard(tie=tie, third_class="absent", scale="sum")
+    utility = Hard(tie=tie, other_classes="ignore", scale="sum")
     total = np.zeros(game.n)
     for wrong in set(game.classes) - {game.target}:
         own = [i for i, label in enumerate(game.labels) if label in (game.target, wrong)]
@@ -148,7 +148,7 @@ def test_wang_votes_are_played_by_definition_with_three_classes() -> None:
     values = pivotal.value_from_neighbors(
         [range(6)], LABELS, [1], k=K, votes=votes, utility="wang2024", semivalue="shapley"
     ).values
-    options = {"third_class": "absent", "scale": "sum"}
+    options = {"other_classes": "ignore", "scale": "sum"}
     exact = reference.semivalues(LABELS, 1, K, "hard", ("shapley",), votes[0].tolist(), **options)
     assert_allclose(values, [float(value) for value in exact], rtol=0, atol=1e-13)
 
@@ -158,7 +158,7 @@ def test_classes_without_members_are_games_like_any_other() -> None:
     several = SmallGame(classes=[0, 1, 2, 3, 4], **known)  # type: ignore[arg-type]
     two = SmallGame(classes=[0, 1], **known)  # type: ignore[arg-type]
     against_nobody = SmallGame(labels=[0, 0], votes=[3, 1], target=0, classes=[0, 1], k=2)
-    utility = Hard(third_class="absent", scale="sum")
+    utility = Hard(other_classes="ignore", scale="sum")
     expected = values_of(two, utility, "banzhaf").values.copy()
     expected[[0, 2]] += 3 * values_of(against_nobody, utility, "banzhaf").values
     assert_allclose(values_of(several, utility, "banzhaf").values, expected, rtol=0, atol=1e-15)
@@ -172,7 +172,7 @@ def crowd(n: int = 240, seed: int = 3) -> tuple[Any, ...]:
 @pytest.mark.parametrize(("weights", "tie"), [("distance", "lose"), ("rbf", "win")])
 def test_short_lists_keep_their_promise(weights: str, tie: Any) -> None:
     data = crowd()
-    settings = {"k": 2, "utility": Hard(tie=tie, third_class="absent"), "weights": weights, "bits": 3, "n_jobs": 1}
+    settings = {"k": 2, "utility": Hard(tie=tie, other_classes="ignore"), "weights": weights, "bits": 3, "n_jobs": 1}
     whole = flat.value(*data, tol=0.0, **settings)
     short = flat.value(*data, tol=1e-3, **settings)
     assert short.details["depth"] < whole.details["depth"] == 240
@@ -183,7 +183,7 @@ def test_short_lists_keep_their_promise(weights: str, tie: Any) -> None:
 
 def test_results_depend_on_neither_threads_nor_blocks() -> None:
     data = crowd(100)
-    settings = {"k": 3, "utility": Hard(third_class="absent"), "weights": "distance", "bits": 4}
+    settings = {"k": 3, "utility": Hard(other_classes="ignore"), "weights": "distance", "bits": 4}
     once = flat.value(*data, n_jobs=1, **settings)
     for changes in ({"n_jobs": 2}, {"block_size": 1}, {"block_size": 4}):
         assert_array_equal(flat.value(*data, **{"n_jobs": 1, **changes}, **settings).values, once.values)
@@ -191,7 +191,7 @@ def test_results_depend_on_neither_threads_nor_blocks() -> None:
 
 def test_points_value_each_other() -> None:
     X, y, _, _ = crowd(25)
-    settings = {"k": 2, "utility": Hard(third_class="absent"), "weights": "distance", "bits": 3, "n_jobs": 1}
+    settings = {"k": 2, "utility": Hard(other_classes="ignore"), "weights": "distance", "bits": 3, "n_jobs": 1}
     values = flat.value(X, y, semivalue="shapley", tol=0.0, **settings)
     total = np.zeros(25)
     for i in range(25):

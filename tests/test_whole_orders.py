@@ -20,7 +20,7 @@ from pivotal.engine.game_shape import GameShape
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.neighbors import BruteIndex, Orders, orders_of
 
-GAMES: list[Any] = ["soft", "soft-k", "hard", "plurality", Hard(tie="win"), Hard(third_class="absent")]
+GAMES: list[Any] = ["soft", "soft-k", "hard", "plurality", Hard(tie="win"), Hard(other_classes="ignore")]
 
 
 def hard_points(kind: str, n: int, d: int, seed: int) -> np.ndarray:
@@ -73,7 +73,7 @@ def ordered(index: BruteIndex, queries: np.ndarray, labels: np.ndarray, own: np.
     assert isinstance(orders, Orders)
     shape = len(queries), index.n_train - int(own[0] >= 0)
     told, indices = np.empty(shape, labels.dtype), np.empty(shape, np.int32)
-    measured = orders.order(index.rows(queries), own, labels, orders.desk(len(queries)), told, indices, **how)
+    measured = orders.order(index.rows(queries), own, labels, orders.scratch(len(queries)), told, indices, **how)
     return told, indices, measured
 
 

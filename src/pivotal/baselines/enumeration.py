@@ -125,16 +125,16 @@ def enumerate_coalitions(
         ).exact
     near_labels = labels[indices]
     ballots = np.ones_like(indices) if votes is None else votes
-    everybody = game.everyone(near_labels, ballots, targets, n_classes, spec.k)
-    nobody = game.nobody(targets, n_classes)
+    full_utility = game.full_utility(near_labels, ballots, targets, n_classes, spec.k)
+    empty_utility = game.empty_utility(targets, n_classes)
     return Values(
         values / len(targets),
         n_queries=len(targets),
-        full_utility=float(everybody.mean()),
-        empty_utility=float(nobody.mean()),
+        full_utility=float(full_utility.mean()),
+        empty_utility=float(empty_utility.mean()),
         # As many additions as coalitions and queries, of terms within the spread of the utility.
         proved_bound=0.0,  # every coalition is played
-        rounding_allowance=(2.0**n + len(targets)) * _EPS * game.spread(n_classes, labels, targets),
+        rounding_allowance=(2.0**n + len(targets)) * _EPS * game.utility_range(n_classes, labels, targets),
         neighbors_exact=verdict.exact,
         recall=verdict.recall,
         ids=as_ids(ids_of(X_train, ids), n),

@@ -141,7 +141,7 @@ def value_by_retraining(
             f'got {game.n_players} points. Use sampler="permutations".'
         )
     names = as_ids(ids_of(X_train, ids), game.n_players)
-    tolerance = None if share is None else share * abs(game.everybody - game.nobody)
+    tolerance = None if share is None else share * abs(game.full_utility - game.empty_utility)
     rounding = 0.0
     errors: FloatArray | None = None
     drawn: int | None = None
@@ -156,8 +156,8 @@ def value_by_retraining(
     return Values(
         values,
         n_queries=len(game.y_test),
-        full_utility=game.everybody,
-        empty_utility=game.nobody,
+        full_utility=game.full_utility,
+        empty_utility=game.empty_utility,
         proved_bound=None if tolerance else 0.0,  # what is left out of an order by truncation has no bound
         rounding_allowance=rounding,
         standard_error=errors,

@@ -87,7 +87,7 @@ class ModelGame:
         Whether models that have not seen every class are scored with a column for each class.
     on_failure : {"raise", "empty"}
         What becomes of coalitions on which the model cannot be fitted or scored.
-    nobody, everybody : float
+    empty_utility, full_utility : float
         What the empty coalition and all points earn; NaN before they are known.
     """
 
@@ -100,25 +100,25 @@ class ModelGame:
     classes: AnyArray | None
     widens: bool
     on_failure: OnFailure
-    nobody: float = math.nan
-    everybody: float = math.nan
+    empty_utility: float = math.nan
+    full_utility: float = math.nan
 
     @property
     def n_players(self) -> int:
         """Number of training points."""
         return len(self.y_train)
 
-    def earns(self, members: IndexArray) -> float:
+    def utility(self, members: IndexArray) -> float:
         """Return the score of the model fitted on the training points `members`, in training order."""
         if len(members) == 0:
-            return self.nobody
-        if len(members) == self.n_players and not math.isnan(self.everybody):
-            return self.everybody
+            return self.empty_utility
+        if len(members) == self.n_players and not math.isnan(self.full_utility):
+            return self.full_utility
         try:
             score = float(self.scorer(self._fit(members), self.X_test, self.y_test))
         except Exception as error:
             if self.on_failure == "empty":
-                return self.nobody
+                return self.empty_utility
             raise ValueError(
                 f"the model must learn from every coalition; on one of {len(members)} of the {self.n_players} points "
                 f"it raised {type(error).__name__}: {error} Repair the model, or let such coalitions earn what nobody "
@@ -127,7 +127,7 @@ class ModelGame:
         if math.isfinite(score):
             return score
         if self.on_failure == "empty":
-            return self.nobody
+            return self.empty_utility
         raise ValueError(
             f"the score of every coalition must be finite; one of {len(members)} of the {self.n_players} points "
             f'scored {score}. Choose another scoring, or let it earn what nobody earns: on_failure="empty".'
@@ -222,8 +222,8 @@ def as_model_game(
         widens=isinstance(scoring, str),
         on_failure=cast(OnFailure, on_failure),
     )
-    object.__setattr__(game, "nobody", _guess(game) if empty is None else float(empty))
-    object.__setattr__(game, "everybody", game.earns(np.arange(game.n_players)))
+    object.__setattr__(game, "empty_utility", _guess(game) if empty is None else float(empty))
+    object.__setattr__(game, "full_utility", game.utility(np.arange(game.n_players)))
     return game
 
 

@@ -72,31 +72,31 @@ class Table:
                 known = [self.store.recall(row) for row in keys]
                 tasks = [slice(start, start + per_task) for start in range(0, len(batch), per_task)]
                 played = parallel(delayed(_play)(self.game, batch[task], known[task], self.tolerance) for task in tasks)
-                earned = [row for rows in played for row in rows]
+                utilities = [row for rows in played for row in rows]
                 self.store.remember(
                     (key, utility)
-                    for of_sample in zip(keys, known, earned, strict=True)
+                    for of_sample in zip(keys, known, utilities, strict=True)
                     for key, before, utility in zip(*of_sample, strict=True)
                     if np.isnan(before) and not np.isnan(utility)
                 )
-                yield from zip(batch, earned, strict=True)
+                yield from zip(batch, utilities, strict=True)
 
 
 def _play(
     game: ModelGame, plans: Sequence[Plan], known: Sequence[FloatArray], tolerance: float | None
 ) -> list[FloatArray]:
     """Return what the coalitions of each sample earned; NaN for those that a truncation spared."""
-    earned = []
+    utilities = []
     with single_threaded_blas():  # the threads of a small fit wait for each other more than they work
         for plan, before in zip(plans, known, strict=True):
             row = np.full(len(plan), np.nan)
             for position, mask in enumerate(plan.coalitions()):
                 utility = before[position]
-                row[position] = game.earns(np.flatnonzero(mask)) if np.isnan(utility) else utility
-                if tolerance is not None and abs(game.everybody - row[position]) < tolerance:
+                row[position] = game.utility(np.flatnonzero(mask)) if np.isnan(utility) else utility
+                if tolerance is not None and abs(game.full_utility - row[position]) < tolerance:
                     break
-            earned.append(row)
-    return earned
+            utilities.append(row)
+    return utilities
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ def sample(table: Table, sampler: Sampler, stop: Stop, entropy: int, *, progress
     plans = (sampler.draw(np.random.default_rng(seed)) for seed in islice(seeds, stop.n_samples))
     bar = tqdm(total=stop.n_samples, unit="sample", disable=not progress, desc="retraining")
     with bar, closing(table.play(plans)) as played:
-        for plan, earned in played:
-            sampler.add(plan, earned)
+        for plan, utilities in played:
+            sampler.add(plan, utilities)
             bar.update()
             if stop.reached(sampler, started):
                 break
@@ -158,21 +158,21 @@ def sample(table: Table, sampler: Sampler, stop: Stop, entropy: int, *, progress
 def enumerate_all(table: Table, semivalue: Semivalue, *, progress: bool) -> tuple[FloatArray, float]:
     """Play every coalition; return the values and a bound of their rounding errors."""
     n = table.game.n_players
-    earned = np.empty(2**n)
-    nobody_moves = np.zeros(0, dtype=np.int64)
+    utilities = np.empty(2**n)
+    no_moves = np.zeros(0, dtype=np.int64)
     plans: Iterator[Plan] = (
-        Plan(nobody_moves, (mask >> np.arange(n) & 1).astype(np.bool_), one_by_one=False) for mask in range(2**n)
+        Plan(no_moves, (mask >> np.arange(n) & 1).astype(np.bool_), one_by_one=False) for mask in range(2**n)
     )
     bar = tqdm(total=2**n, unit="coalition", disable=not progress, desc="retraining")
     with bar, closing(table.play(plans)) as played:
-        for mask, (_, utilities) in enumerate(played):
-            earned[mask] = utilities[0]
+        for mask, (_, played_once) in enumerate(played):
+            utilities[mask] = played_once[0]
             bar.update()
     masks = np.arange(2**n)
     weights = np.array([semivalue.mass(size, n - 1 - size) for size in range(n)])
     values = np.empty(n)
     for i in range(n):
         without = masks[masks >> i & 1 == 0]
-        values[i] = weights[np.bitwise_count(without)] @ (earned[without | 1 << i] - earned[without])
+        values[i] = weights[np.bitwise_count(without)] @ (utilities[without | 1 << i] - utilities[without])
     # As many additions as coalitions, and weights that are right to a few hundred roundings.
-    return values, (2.0**n + 256.0) * _EPS * float(np.abs(earned).max())
+    return values, (2.0**n + 256.0) * _EPS * float(np.abs(utilities).max())

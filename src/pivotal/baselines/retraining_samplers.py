@@ -83,7 +83,7 @@ class Sampler(ABC):
         """Draw a sample."""
 
     @abstractmethod
-    def add(self, plan: Plan, earned: FloatArray) -> None:
+    def add(self, plan: Plan, utilities: FloatArray) -> None:
         """Count a sample; what was not played, after a truncation, earned NaN."""
 
     @abstractmethod
@@ -148,9 +148,9 @@ class Permutations(_Means):
         start[order[: self._positions.start]] = True
         return Plan(order[self._positions], start, one_by_one=True)
 
-    def add(self, plan: Plan, earned: FloatArray) -> None:
+    def add(self, plan: Plan, utilities: FloatArray) -> None:
         row = np.zeros(len(self._mean))
-        row[plan.order] = np.nan_to_num(np.diff(earned)) * self._factor[self._positions]
+        row[plan.order] = np.nan_to_num(np.diff(utilities)) * self._factor[self._positions]
         self._count(row)
 
 
@@ -167,8 +167,8 @@ class Coalitions(_Means):
         start = _draw_coalition(rng, self._law)
         return Plan(np.arange(len(start)), start, one_by_one=False)
 
-    def add(self, plan: Plan, earned: FloatArray) -> None:
-        self._count(np.where(plan.start, earned[0] - earned[1:], earned[1:] - earned[0]))
+    def add(self, plan: Plan, utilities: FloatArray) -> None:
+        self._count(np.where(plan.start, utilities[0] - utilities[1:], utilities[1:] - utilities[0]))
 
 
 class Reuse(Sampler):
@@ -208,11 +208,11 @@ class Reuse(Sampler):
     def draw(self, rng: np.random.Generator) -> Plan:
         return Plan(np.zeros(0, dtype=np.int64), _draw_coalition(rng, self._law), one_by_one=False)
 
-    def add(self, plan: Plan, earned: FloatArray) -> None:
+    def add(self, plan: Plan, utilities: FloatArray) -> None:
         self.n_drawn += 1
         if self._about is None:
-            self._about = float(earned[0])
-        v = float(earned[0]) - self._about
+            self._about = float(utilities[0])
+        v = float(utilities[0]) - self._about
         size = int(plan.start.sum())
         for side, (who, weights) in enumerate([(plan.start, self._weight_in), (~plan.start, self._weight_out)]):
             w = weights[size]

@@ -34,7 +34,7 @@ class Store(Protocol):
     def recall(self, keys: Sequence[Key]) -> FloatArray:
         """Return what the coalitions earned, NaN where that is not known."""
 
-    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
+    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
         """Keep what coalitions earned."""
 
     def close(self) -> None:
@@ -46,13 +46,13 @@ def key_of(mask: npt.NDArray[np.bool_]) -> Key:
     return blake2b(np.packbits(mask).tobytes(), digest_size=16).digest()
 
 
-class Forgetful:
+class NullStore:
     """Remembers nothing."""
 
     def recall(self, keys: Sequence[Key]) -> FloatArray:
         return np.full(len(keys), np.nan)
 
-    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
+    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
         pass
 
     def close(self) -> None:
@@ -63,14 +63,14 @@ class InMemory:
     """Remembers the first million coalitions of one run."""
 
     def __init__(self) -> None:
-        self._earned: dict[Key, float] = {}
+        self._utilities: dict[Key, float] = {}
 
     def recall(self, keys: Sequence[Key]) -> FloatArray:
-        return np.array([self._earned.get(key, np.nan) for key in keys])
+        return np.array([self._utilities.get(key, np.nan) for key in keys])
 
-    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
-        if len(self._earned) < _MOST_REMEMBERED:
-            self._earned.update(earned)
+    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
+        if len(self._utilities) < _MOST_REMEMBERED:
+            self._utilities.update(utilities)
 
     def close(self) -> None:
         pass
@@ -109,8 +109,8 @@ class OnDisk:
                     found[position] = row[0]
         return found
 
-    def remember(self, earned: Iterable[tuple[Key, float]]) -> None:
-        rows = [(self._game, key, utility) for key, utility in earned]
+    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
+        rows = [(self._game, key, utility) for key, utility in utilities]
         with self._explained(), self._file:
             self._file.executemany("INSERT OR REPLACE INTO utilities (game, coalition, utility) VALUES (?, ?, ?)", rows)
 
@@ -134,7 +134,7 @@ class OnDisk:
 def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: Any) -> Store:
     """Return where utilities are remembered: nowhere, in memory, or in a file."""
     if isinstance(cache, bool):
-        return InMemory() if cache else Forgetful()
+        return InMemory() if cache else NullStore()
     if not isinstance(cache, str | os.PathLike):
         raise TypeError(f"cache must be True, False or the path of a file; got {cache!r}.")
     return OnDisk(Path(cache), _identity(game, scoring))
@@ -150,7 +150,7 @@ def _identity(game: ModelGame, scoring: Any) -> str:
             game.y_train,
             game.X_test,
             game.y_test,
-            game.nobody,
+            game.empty_utility,
             game.on_failure,
             sklearn.__version__,
         )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pivotal.cli._parser import UsageError
 from pivotal.cli._screen import Screen
-from pivotal.cli._work import SpreadData, check_targets, count_rows, is_regression, roles_of
+from pivotal.cli._work import DistributedData, check_targets, count_rows, is_regression, roles_of
 
 _PATIENCE: Final = 5  # seconds to wait for a scheduler to answer
 _LOCAL: Final = re.compile(r"local(?::0*([1-9]\d*))?")
@@ -165,15 +165,15 @@ async def _greet(address: str) -> None:
     await comm.close()
 
 
-def load_spread(options: argparse.Namespace, screen: Screen) -> SpreadData:
+def load_distributed_data(options: argparse.Namespace, screen: Screen) -> DistributedData:
     """Let the workers read the table and the test rows, and make features of them."""
-    from pivotal.tables.distributed import spread
+    from pivotal.tables.distributed import load_distributed
 
     start = time.perf_counter()
     name = " ".join(options.table)
     screen.detail(f"reading {name}")
     regression = is_regression(options)
-    prepared = spread(
+    prepared = load_distributed(
         options.table,
         None if options.test is None else [options.test],
         roles_of(options, options.label),
@@ -188,4 +188,4 @@ def load_spread(options: argparse.Namespace, screen: Screen) -> SpreadData:
         f"looked at in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features in "
         f"{prepared.X.numblocks[0]} pieces"
     )
-    return SpreadData(name, prepared, regression)
+    return DistributedData(name, prepared, regression)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pivotal.core.types import AnyArray, IndexArray
     from pivotal.results.values import Values
     from pivotal.tables import Prepared, Roles, Table
-    from pivotal.tables.distributed import Spread
+    from pivotal.tables.distributed import DistributedTable
     from pivotal.tables.embedding import Embedding
 
 # Options of the command line that are arguments of pivotal.value, and what they are called there.
@@ -70,7 +70,7 @@ class Data:
 
 
 @dataclass(frozen=True, eq=False)
-class SpreadData:
+class DistributedData:
     """A table that workers read and prepare.
 
     Parameters
@@ -84,7 +84,7 @@ class SpreadData:
     """
 
     name: str
-    prepared: Spread
+    prepared: DistributedTable
     regression: bool
 
 
@@ -301,7 +301,7 @@ def is_regression(options: argparse.Namespace) -> bool:
 def value_rows(
     options: argparse.Namespace,
     screen: Screen,
-    data: Data | SpreadData,
+    data: Data | DistributedData,
     *,
     against_test: bool = True,
     defaults: Mapping[str, Any] | None = None,
@@ -383,7 +383,7 @@ def _parts(values: Values) -> str:
     return f" ({values.proved_bound or 0.0:.1e} proved, {values.rounding_allowance:.1e} allowed for rounding)"
 
 
-def extreme_rows(values: Values, data: Data | SpreadData, n: int, *, best: bool) -> pd.DataFrame:
+def extreme_rows(values: Values, data: Data | DistributedData, n: int, *, best: bool) -> pd.DataFrame:
     """Return the n most or least valuable rows with their labels and something to read."""
     import numpy as np
 

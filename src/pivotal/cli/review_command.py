@@ -11,7 +11,7 @@ from pivotal.cli._options import add_columns, add_file, add_running, add_table, 
 if TYPE_CHECKING:
     from pivotal.cli._parser import Parser
     from pivotal.cli._screen import Screen
-    from pivotal.review import Desk
+    from pivotal.review import ReviewService
 
 _EXAMPLES: Final = """\
 examples:
@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> None:
     screen = Screen(options)
     if not 0 <= options.port < 2**16:
         raise ValueError(f"--port must be an integer from 0 to {2**16 - 1}; got {options.port}.")
-    desk = _desk(options, screen)
-    with Server(desk, options.host, options.port) as server:
+    service = _service(options, screen)
+    with Server(service, options.host, options.port) as server:
         print(f"Review at {server.url}", flush=True)
         if server.is_public:
             screen.note(
@@ -94,13 +94,13 @@ def run(options: argparse.Namespace) -> None:
             server.wait(until_closed=False)
         except KeyboardInterrupt:
             screen.note("")
-        if desk.session is None:
+        if service.session is None:
             screen.tell("Stopped before the page was ready; no decision was taken.")
             return
-        _write(options, screen, desk)
+        _write(options, screen, service)
 
 
-def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
+def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
     from pivotal.cli._parser import UsageError
     from pivotal.cli._work import load
     from pivotal.core.validation import check_k
@@ -145,14 +145,14 @@ def _desk(options: argparse.Namespace, screen: Screen) -> Desk:
     review = TableReview(
         data.table, data.prepared, data.label, [str(file) for file in here], find, k, options.truth, search
     )
-    return review.desk(journal, options.reviewer or user_name())
+    return review.service(journal, options.reviewer or user_name())
 
 
-def _write(options: argparse.Namespace, screen: Screen, desk: Desk) -> None:
+def _write(options: argparse.Namespace, screen: Screen, service: ReviewService) -> None:
     """Write what was asked for, and say how the review stands."""
     from pivotal.core.atomic import check_file, write_text
 
-    session, outputs, views = desk.session, desk.outputs, desk.views
+    session, outputs, views = service.session, service.outputs, service.views
     assert session is not None
     assert outputs is not None
     assert views is not None

@@ -23,7 +23,7 @@ from pivotal.cli._options import (
 if TYPE_CHECKING:
     from pivotal.cli._parser import Parser
     from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data, SpreadData
+    from pivotal.cli._work import Data, DistributedData
     from pivotal.results.values import Values
 
 _SHOWN: Final = 5  # rows from each end where nothing else was asked for
@@ -99,13 +99,13 @@ def run(options: argparse.Namespace) -> None:
     if options.scheduler is None:
         _value_here(options, screen)
     else:
-        from pivotal.cli._cluster import check_options, connected, load_spread
+        from pivotal.cli._cluster import check_options, connected, load_distributed_data
         from pivotal.cli._work import check_outputs
 
         check_options(options)
         check_outputs(options, (options.out,), options.out)
         with connected(options.scheduler, screen):
-            _write(options, screen, load_spread(options, screen))
+            _write(options, screen, load_distributed_data(options, screen))
     screen.wrote(options.out)
     screen.wrote(options.report)
 
@@ -171,7 +171,7 @@ def _images(options: argparse.Namespace, screen: Screen, data: Data) -> tuple[li
     return [found(path) for path in images], Path(asked)
 
 
-def _write(options: argparse.Namespace, screen: Screen, data: Data | SpreadData) -> Values:
+def _write(options: argparse.Namespace, screen: Screen, data: Data | DistributedData) -> Values:
     """Value rows, wherever they are; print and write the values."""
     from pivotal.cli._work import extreme_rows, value_rows
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from pivotal.core.urls import in_words, is_object_store, is_url, link_of, local_path, locate
+from pivotal.core.urls import is_object_store, is_url, link_of, local_path, locate, readable_errors
 
-__all__ = ["Elsewhere", "Target", "check_file", "target_of", "whole_file", "write_text"]
+__all__ = ["Elsewhere", "Target", "atomic_open", "check_file", "target_of", "write_text"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def _check_elsewhere(target: Elsewhere, example: str) -> Elsewhere:
     if target.url.endswith("/") or not (name if bucketed else root):
         raise _is_directory(target.url, example)
     # Who may write need not be allowed to look; but what is not there is seen at once.
-    with in_words(target.url, "write"), contextlib.suppress(PermissionError):
+    with readable_errors(target.url, "write"), contextlib.suppress(PermissionError):
         if system.isdir(path):
             raise _is_directory(target.url, example)
         if bucketed and not system.exists(root):
@@ -115,7 +115,7 @@ def _is_directory(path: str | os.PathLike[str], example: str) -> IsADirectoryErr
 
 
 @contextmanager
-def whole_file(target: Target, path: str | os.PathLike[str] | None = None) -> Iterator[IO[bytes]]:
+def atomic_open(target: Target, path: str | os.PathLike[str] | None = None) -> Iterator[IO[bytes]]:
     """Open a file that appears under its name only when it is complete; an older one survives a failure.
 
     Parameters
@@ -157,7 +157,7 @@ def _uploaded(target: Elsewhere) -> Iterator[IO[bytes]]:
         here = Path(folder) / f"whole{target.suffix}"
         with here.open("xb") as file:
             yield file
-        with in_words(target.url, "write"):
+        with readable_errors(target.url, "write"):
             if is_object_store(target.system):
                 target.system.put_file(str(here), target.path)
             else:
@@ -177,6 +177,6 @@ def _send_and_rename(target: Elsewhere, here: Path) -> None:
 
 
 def write_text(target: Target, text: str, path: str | os.PathLike[str] | None = None) -> None:
-    """Write a text file, whole or not at all. Parameters as in `whole_file`."""
-    with whole_file(target, path) as file:
+    """Write a text file, whole or not at all. Parameters as in `atomic_open`."""
+    with atomic_open(target, path) as file:
         file.write(text.encode())

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 from pivotal.core.regular_files import open_regular
 from pivotal.core.urls import is_url
 
-__all__ = ["FORMATS", "NotShown", "Pictures", "decode", "in_words"]
+__all__ = ["FORMATS", "NotShown", "Pictures", "decode", "describe_missing"]
 
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 """All that is ever decoded. Pillow knows forty more, one of which starts another program."""
@@ -35,10 +35,10 @@ _REASONS: Final = {
 
 
 class NotShown(Exception):  # noqa: N818  # nothing went wrong: the place stays blank
-    """A picture that is left out, with one of the reasons in `in_words`."""
+    """A picture that is left out, with one of the reasons in `describe_missing`."""
 
 
-def in_words(left_out: Mapping[str, int], done: str = "shown") -> str:
+def describe_missing(left_out: Mapping[str, int], done: str = "shown") -> str:
     """Return how many pictures are left out, and why; nothing if none is.
 
     Parameters

@@ -225,7 +225,7 @@ class BetaShapley(Semivalue):
 
     def joined(self, n: npt.ArrayLike, s: int) -> FloatArray:
         count = np.asarray(n, dtype=np.float64)
-        chance = self._nobody_joined(count)
+        chance = self._chance_none_joined(count)
         for j in range(s):
             chance *= (count - j) * (self.beta + j) / ((j + 1.0) * np.maximum(self.alpha + count - s + j, self.alpha))
         return np.where(count < s, 0.0, chance)
@@ -233,7 +233,7 @@ class BetaShapley(Semivalue):
     def mass(self, a: int, b: int) -> float:
         return float(np.exp(betaln(self.beta + a, self.alpha + b) - betaln(self.beta, self.alpha)))
 
-    def _nobody_joined(self, n: FloatArray) -> FloatArray:
+    def _chance_none_joined(self, n: FloatArray) -> FloatArray:
         """Chance that none of n others joined, E[(1-p)^n] = (alpha)_n / (alpha + beta)_n.
 
         A difference of two log-gammas loses eight digits at n = 10 million. Its Stirling series can be

@@ -63,7 +63,7 @@ def slices(n_items: int, most: int, n_threads: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
-class Stopped(Exception):  # noqa: N818  # nobody catches it but the thread that is stopped
+class Cancelled(Exception):  # noqa: N818  # nobody catches it but the thread that is stopped
     """Raised in a thread whose work is no longer wanted."""
 
 
@@ -74,7 +74,7 @@ def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: 
     """Run `work` on every task, in `n_threads` threads.
 
     When a task fails, or the user interrupts, tasks that have not begun are dropped and the others end at their next
-    `breathe`, so control returns at once. Tasks should be short, or breathe.
+    `check_cancelled`, so control returns at once. Tasks should be short, or breathe.
     """
     if n_threads == 1 or len(tasks) == 1:
         for task in tasks:
@@ -82,14 +82,14 @@ def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: 
         return
     stop = threading.Event()
 
-    def work_until_stopped(task: _Task) -> None:
+    def work_until_cancelled(task: _Task) -> None:
         _job.stop = stop
-        breathe()
+        check_cancelled()
         work(task)
 
     pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
     try:
-        for job in [pool.submit(work_until_stopped, task) for task in tasks]:
+        for job in [pool.submit(work_until_cancelled, task) for task in tasks]:
             job.result()
     except BaseException:
         stop.set()
@@ -98,11 +98,11 @@ def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: 
     pool.shutdown()
 
 
-def breathe() -> None:
+def check_cancelled() -> None:
     """End this thread's work here if it is no longer wanted; long tasks call it every now and then."""
     stop: threading.Event | None = getattr(_job, "stop", None)
     if stop is not None and stop.is_set():
-        raise Stopped
+        raise Cancelled
 
 
 @cache

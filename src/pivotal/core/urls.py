@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["first_line", "in_words", "is_object_store", "is_url", "link_of", "local_path", "locate"]
+__all__ = ["first_line", "is_object_store", "is_url", "link_of", "local_path", "locate", "readable_errors"]
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
 # Those that are asked for most, and what to install for them; fsspec's own words say what is missing for others.
@@ -73,7 +73,7 @@ def locate(url: str, doing: str = "read") -> tuple[Any, str]:
     except ImportError as error:
         raise ImportError(f"cannot {doing} {url}: that needs fsspec; install it with: pip install fsspec") from error
     scheme = url.partition(":")[0].lower()
-    with in_words(url, doing):
+    with readable_errors(url, doing):
         try:
             system, path = url_to_fs(url)
         except ImportError as error:
@@ -89,7 +89,7 @@ def locate(url: str, doing: str = "read") -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def in_words(name: str, doing: str = "read") -> Iterator[None]:
+def readable_errors(name: str, doing: str = "read") -> Iterator[None]:
     """Say what is wrong with a file elsewhere in one sentence, as every file system has errors of its own.
 
     Parameters

@@ -136,7 +136,7 @@ def verify(
     >>> report.exact
     array([ 0.75, -0.25,  0.25])
     >>> print(report)
-    ok: Hard(tie='lose', third_class='occupies', scale='mean'), banzhaf, k=1, 3 points, 8 coalitions
+    ok: Hard(tie='lose', other_classes='count', scale='mean'), banzhaf, k=1, 3 points, 8 coalitions
       largest difference  0 at entry 0 (allowed 1e-10)
       null player         nothing to check
       symmetry            nothing to check
@@ -152,11 +152,11 @@ def verify(
             f"verify enumerates all coalitions of 1 to {_MOST_POINTS} points; got {n}. Keep the nearest points only."
         )
     codes, code, n_classes = _encode(game, near_first, target, classes)
-    earned = _earn_all(game, codes, _check_votes(votes, n), code, n_classes, k)
+    utilities = _all_utilities(game, codes, _check_votes(votes, n), code, n_classes, k)
 
     weights = np.array([drawn.mass(size, n - 1 - size) for size in range(n)])
-    exact = _add_marginals(earned, weights)
-    allowed = tol * max(1.0, float(earned.max() - earned.min()))
+    exact = _add_marginals(utilities, weights)
+    allowed = tol * max(1.0, float(utilities.max() - utilities.min()))
     largest, entry, tested = None, None, exact
     if values is not None:
         tested = np.asarray(values, dtype=np.float64)
@@ -171,7 +171,7 @@ def verify(
         largest_difference=largest,
         entry=entry,
         allowed=allowed,
-        axioms=_check_axioms(earned, tested, weights, allowed),
+        axioms=_check_axioms(utilities, tested, weights, allowed),
         title=f"{game!r}, {drawn.name}, k={k}, {n} point{'s' * (n > 1)}, {2**n} coalitions",
     )
 
@@ -210,49 +210,51 @@ def _coalitions_by_size(n: int) -> list[IndexArray]:
     return [masks[sizes == size] for size in range(n + 1)]
 
 
-def _earn_all(game: Game, labels: AnyArray, votes: AnyArray, target: AnyArray, n_classes: int, k: int) -> FloatArray:
+def _all_utilities(
+    game: Game, labels: AnyArray, votes: AnyArray, target: AnyArray, n_classes: int, k: int
+) -> FloatArray:
     """Return what every coalition earns, shape (2^n,), at the index that is its bit mask."""
     n = len(labels)
-    earned = np.empty(2**n)
-    earned[0] = game.nobody(target, n_classes)[0]
+    utilities = np.empty(2**n)
+    utilities[0] = game.empty_utility(target, n_classes)[0]
     for size, masks in enumerate(_coalitions_by_size(n)[1:], start=1):
         # Each coalition plays the whole training set of a query of its own, so that one size is one call.
         members = np.nonzero(masks[:, np.newaxis] >> np.arange(n) & 1)[1].reshape(len(masks), size)
         targets = np.repeat(target, len(masks))
-        earned[masks] = game.everyone(labels[members], votes[members], targets, n_classes, k)
-    return earned
+        utilities[masks] = game.full_utility(labels[members], votes[members], targets, n_classes, k)
+    return utilities
 
 
-def _add_marginals(earned: FloatArray, weights: FloatArray) -> FloatArray:
+def _add_marginals(utilities: FloatArray, weights: FloatArray) -> FloatArray:
     """Return each point's marginal contributions summed with the weight of the coalition's size; shape (n_train,)."""
     n = len(weights)
     values = np.zeros(n)
     for size, masks in enumerate(_coalitions_by_size(n)[:n]):
         for i in range(n):
             without = masks[masks >> i & 1 == 0]
-            values[i] += weights[size] * (earned[without | 1 << i] - earned[without]).sum()
+            values[i] += weights[size] * (utilities[without | 1 << i] - utilities[without]).sum()
     return values
 
 
 def _check_axioms(
-    earned: FloatArray, values: FloatArray, weights: FloatArray, allowed: float
+    utilities: FloatArray, values: FloatArray, weights: FloatArray, allowed: float
 ) -> dict[str, bool | None]:
     n = len(values)
     masks = np.arange(2**n)
-    rounding = _ROUNDING * max(1.0, float(np.abs(earned).max()))
+    rounding = _ROUNDING * max(1.0, float(np.abs(utilities).max()))
 
     null_values, twins = [], []
     for i in range(n):
         without_i = masks[masks >> i & 1 == 0]
-        if np.abs(earned[without_i | 1 << i] - earned[without_i]).max() <= rounding:
+        if np.abs(utilities[without_i | 1 << i] - utilities[without_i]).max() <= rounding:
             null_values.append(abs(values[i]))
         for j in range(i):
             neither = without_i[without_i >> j & 1 == 0]
-            if np.abs(earned[neither | 1 << i] - earned[neither | 1 << j]).max() <= rounding:
+            if np.abs(utilities[neither | 1 << i] - utilities[neither | 1 << j]).max() <= rounding:
                 twins.append(abs(values[i] - values[j]))
 
     shapley = [factorial(size) * factorial(n - 1 - size) / factorial(n) for size in range(n)]
-    surplus = abs(values.sum() - (earned[-1] - earned[0]))
+    surplus = abs(values.sum() - (utilities[-1] - utilities[0]))
     # Values that each pass on their own may add up to as many times the allowance as there are of them.
     return {
         "null player": bool(max(null_values) <= allowed) if null_values else None,

@@ -9,13 +9,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from pivotal.core.pictures import NotShown, in_words
+from pivotal.core.pictures import NotShown, describe_missing
 from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_count
 from pivotal.embed._batches import halving
 from pivotal.embed._items import ImageItems, Items, TextItems, digest, load_all
-from pivotal.embed._vector_cache import EmbeddingCache, ModelShelf
+from pivotal.embed._vector_cache import EmbeddingCache, ModelVectors
 
 __all__ = ["Embedder", "Modality", "ModelEmbedder", "unit_rows"]
 
@@ -85,7 +85,9 @@ class Embedder(ABC):
     def _count_missing(self, reasons: list[str]) -> None:
         self.missing_ = dict(Counter(reasons))
         if reasons and self.missing == "raise":
-            raise ValueError(f"images must all be there; {in_words(self.missing_, 'embedded')} Use missing='fill'.")
+            raise ValueError(
+                f"images must all be there; {describe_missing(self.missing_, 'embedded')} Use missing='fill'."
+            )
 
     def _fill(self, vectors: AnyArray, absent: IndexArray, *, learn: bool) -> AnyArray:
         """Give items that are missing the mean of those that `fit` saw."""
@@ -178,31 +180,33 @@ class ModelEmbedder(Embedder):
             return TextItems(items)
         return ImageItems(items, self.root, self._side)
 
-    def _shelf(self) -> ModelShelf | None:
+    def _cached_vectors(self) -> ModelVectors | None:
         if self.cache is None:
             return None
         if not self._digest:
             self._digest = digest(type(self).__name__.encode(), *self._identity()).hex()
-        return self.cache.shelf(self._digest)
+        return self.cache.for_model(self._digest)
 
     def _vectors(self, given: Any, *, learn: bool) -> AnyArray:
         """Return the vectors of items: those on disk, and those that are computed now and then put there."""
         items = self._read(given)
         reasons: dict[int, str] = {}
-        shelf = self._shelf()
-        keys = _keys(items, reasons) if shelf is not None else [None] * len(items)
+        stored = self._cached_vectors()
+        keys = _keys(items, reasons) if stored is not None else [None] * len(items)
         work = _Vectors(len(items))
-        if shelf is not None:
-            work.take(shelf.look_up(keys))
+        if stored is not None:
+            work.take(stored.look_up(keys))
         rows_of: dict[Any, list[int]] = {}
         for place in range(len(items)):
             if place not in reasons and not work.there[place]:
                 rows_of.setdefault(place if keys[place] is None else keys[place], []).append(place)
         self.n_computed_ = len(rows_of)
-        self._compute(items, list(rows_of.items()), work, shelf, reasons)
+        self._compute(items, list(rows_of.items()), work, stored, reasons)
         self._count_missing(list(reasons.values()))
         if work.vectors is None:
-            raise ValueError(f"none of the {len(items)} images can be read: {in_words(self.missing_, 'embedded')}")
+            raise ValueError(
+                f"none of the {len(items)} images can be read: {describe_missing(self.missing_, 'embedded')}"
+            )
         return self._fill(work.vectors, np.flatnonzero(~work.there), learn=learn)
 
     def _compute(
@@ -210,7 +214,7 @@ class ModelEmbedder(Embedder):
         items: Items,
         todo: list[tuple[Any, list[int]]],
         work: _Vectors,
-        shelf: ModelShelf | None,
+        stored: ModelVectors | None,
         reasons: dict[int, str],
     ) -> None:
         bar = tqdm(
@@ -231,12 +235,12 @@ class ModelEmbedder(Embedder):
                         vectors = np.concatenate(halving(self._encode, batch))
                         vectors = unit_rows(vectors) if self.normalize else vectors
                         work.put([first[place][1] for place in there], vectors)
-                        if shelf is not None:
-                            shelf.add([first[place][0] for place in there], vectors)
+                        if stored is not None:
+                            stored.add([first[place][0] for place in there], vectors)
                     bar.update(sum(len(rows) for _, rows in some))
         finally:
-            if shelf is not None:
-                shelf.flush()  # what is done is kept, whatever stopped the rest
+            if stored is not None:
+                stored.flush()  # what is done is kept, whatever stopped the rest
 
 
 def _keys(items: Items, reasons: dict[int, str]) -> list[bytes | None]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from pivotal.core.pictures import in_words
+from pivotal.core.pictures import describe_missing
 from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count
@@ -105,7 +105,9 @@ class _PrincipalComponents(Embedder):
                 bar.update(len(places))
         self._count_missing(reasons)
         if len(absent) == len(items):
-            raise ValueError(f"none of the {len(items)} images can be read: {in_words(self.missing_, 'embedded')}")
+            raise ValueError(
+                f"none of the {len(items)} images can be read: {describe_missing(self.missing_, 'embedded')}"
+            )
         return np.concatenate(parts), np.array(absent, dtype=np.int64)
 
     def _describe(self, pixels: AnyArray) -> AnyArray:

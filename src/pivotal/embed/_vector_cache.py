@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from pivotal.core.atomic import whole_file
+from pivotal.core.atomic import atomic_open
 from pivotal.core.notices import logger
 from pivotal.core.types import AnyArray
 
-__all__ = ["DIGEST_BYTES", "EmbeddingCache", "ModelShelf", "default_folder"]
+__all__ = ["DIGEST_BYTES", "EmbeddingCache", "ModelVectors", "default_folder"]
 
 DIGEST_BYTES: Final = 16
 _SHARD_ROWS: Final = 4096  # rows after which a shard is written
@@ -54,16 +54,16 @@ class EmbeddingCache:
     >>> import numpy as np
     >>> from pivotal.embed import EmbeddingCache
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with EmbeddingCache(folder).shelf("0f") as shelf:
-    ...         shelf.add([b"a" * 16], np.array([[1.0, 2.0]]))
-    ...     EmbeddingCache(folder).shelf("0f").look_up([b"a" * 16, b"b" * 16])
+    ...     with EmbeddingCache(folder).for_model("0f") as stored:
+    ...         stored.add([b"a" * 16], np.array([[1.0, 2.0]]))
+    ...     EmbeddingCache(folder).for_model("0f").look_up([b"a" * 16, b"b" * 16])
     {0: array([1., 2.])}
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = default_folder() if folder is None else Path(folder)
 
-    def shelf(self, model: str) -> ModelShelf:
+    def for_model(self, model: str) -> ModelVectors:
         """Return what is known of one model.
 
         Parameters
@@ -71,7 +71,7 @@ class EmbeddingCache:
         model : str
             Digest of its content, in hexadecimal digits.
         """
-        return ModelShelf(self.folder / f"v{_FORMAT}" / model)
+        return ModelVectors(self.folder / f"v{_FORMAT}" / model)
 
     def size(self) -> int:
         """Return how many bytes all embeddings take."""
@@ -82,7 +82,7 @@ class EmbeddingCache:
         shutil.rmtree(self.folder / f"v{_FORMAT}", ignore_errors=True)
 
 
-class ModelShelf:
+class ModelVectors:
     """The vectors of one model; a context in which what was added is written at the end, whatever happens.
 
     Parameters
@@ -96,7 +96,7 @@ class ModelShelf:
         self._vectors: list[AnyArray] = []
         self._since = time.monotonic()
 
-    def __enter__(self) -> ModelShelf:
+    def __enter__(self) -> ModelVectors:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -149,7 +149,7 @@ class ModelShelf:
         self._keys, self._vectors = [], []
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with whole_file((self._folder / f"{secrets.token_hex(8)}.npz").resolve()) as file:
+            with atomic_open((self._folder / f"{secrets.token_hex(8)}.npz").resolve()) as file:
                 np.savez(file, keys=keys, vectors=vectors)
         except OSError as error:
             logger.warning("embeddings were not cached: %s", error)

@@ -14,7 +14,7 @@ from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.sampling.drawing import check_sampled_votes
 from pivotal.engine.sampling.sampled import SamplingEngine
 from pivotal.engine.solvers import check_votes_allowed
-from pivotal.results.per_query import Keeper
+from pivotal.results.per_query import PerQueryRecorder
 
 __all__ = ["check_votes", "make_counter"]
 
@@ -28,7 +28,7 @@ def check_votes(game: Game, plan: Plan) -> None:
 
 
 def make_counter(
-    spec: Spec, labels: AnyArray, shape: GameShape, *, n_jobs: int | None = -1, keeper: Keeper | None = None
+    spec: Spec, labels: AnyArray, shape: GameShape, *, n_jobs: int | None = -1, recorder: PerQueryRecorder | None = None
 ) -> QueryCounter:
     """Return the engine of a method.
 
@@ -38,16 +38,16 @@ def make_counter(
         As in `pivotal.engine.exact.Engine`.
     """
     plan, game = spec.plan, spec.game
-    if keeper is not None and (plan.method != "exact" or game.radius is not None):
+    if recorder is not None and (plan.method != "exact" or game.radius is not None):
         raise ValueError(
             f"values per query are kept of exact games of the k nearest; got method={plan.method!r} and "
             f"utility={str(game)!r}. Omit per_query."
         )
     many = labels.ndim == 2
-    if many and (keeper is not None or plan.method != "exact"):
+    if many and (recorder is not None or plan.method != "exact"):
         raise ValueError(
             f"many labels per point are valued exactly and for all queries together; got method={plan.method!r} and "
-            f"per_query={keeper is not None}. Omit them, or value one label at a time."
+            f"per_query={recorder is not None}. Omit them, or value one label at a time."
         )
     if game.radius is not None:
         if plan.method != "exact":
@@ -59,5 +59,5 @@ def make_counter(
     if many:
         return MultiLabelEngine(spec, labels, shape, n_jobs=n_jobs)
     if plan.method == "exact":
-        return Engine(spec, labels, shape, n_jobs=n_jobs, keeper=keeper)
+        return Engine(spec, labels, shape, n_jobs=n_jobs, recorder=recorder)
     return SamplingEngine(spec, labels, shape, plan=plan, n_jobs=n_jobs)

@@ -21,9 +21,9 @@ from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.solvers import Block, Solver, make_solver
-from pivotal.engine.totals import Tally
-from pivotal.engine.truncation import Lists
-from pivotal.results.per_query import Keeper, Rows
+from pivotal.engine.totals import QueryTotals
+from pivotal.engine.truncation import Truncation
+from pivotal.results.per_query import PerQueryRecorder, Rows
 from pivotal.results.values import Values
 
 # Lists of more than this part of all points are cheapest to get by sorting all of them.
@@ -41,16 +41,16 @@ class Solved(NamedTuple):
     values: FloatArray
     """Their values."""
 
-    everyone: FloatArray
+    full_utility: FloatArray
     """What everyone together earns, for each query; shape (n_queries,)."""
 
-    nobody: FloatArray
+    empty_utility: FloatArray
     """What nobody earns."""
 
     dropped: FloatArray
     """Bound on what truncation costs."""
 
-    spread: float
+    utility_range: float
     """Range of the utility."""
 
     precision: tuple[int, float]
@@ -58,16 +58,16 @@ class Solved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _RunningSums:
     """Sums over the queries so far: of every point, and of everything else."""
 
     points: PointSums
-    tally: Tally
+    totals: QueryTotals
     rows: tuple[Rows, ...] = ()
 
     @staticmethod
-    def nothing(n_train: int) -> _Sums:
-        return _Sums(PointSums.nothing(n_train), Tally())
+    def nothing(n_train: int) -> _RunningSums:
+        return _RunningSums(PointSums.nothing(n_train), QueryTotals())
 
 
 class Engine:
@@ -83,7 +83,7 @@ class Engine:
         How many play the game of one query, and how they vote.
     n_jobs : int or None, default=-1
         Threads, as scikit-learn counts them.
-    keeper : Keeper, optional
+    recorder : Keeper, optional
         Keeps the values of single queries, where they are asked for.
 
     Attributes
@@ -104,24 +104,24 @@ class Engine:
         shape: GameShape,
         *,
         n_jobs: int | None = -1,
-        keeper: Keeper | None = None,
+        recorder: PerQueryRecorder | None = None,
     ) -> None:
         self._labels, self._game, self._semivalue = labels, spec.game, spec.semivalue
         self._k, self._n_classes, self._n_players = spec.k, shape.n_classes, shape.n_players
-        self._largest_vote, self._tol, self._keeper = shape.largest_vote, spec.tol, keeper
-        self._lists = Lists(spec, labels, shape)
+        self._largest_vote, self._tol, self._recorder = shape.largest_vote, spec.tol, recorder
+        self._lists = Truncation(spec, labels, shape)
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
         self._solvers: dict[int, Solver] = {}
         self._scratch: dict[int, list[tuple[Any, ...]]] = {}
-        self._elsewhere = 0, 0.0  # the precision of what was solved there
+        self._remote_precision = 0, 0.0  # the precision of what was solved there
         self._solver_for(self.depth)  # what cannot be solved is said before any search
-        self._sums = _Sums.nothing(labels.shape[0])
+        self._sums = _RunningSums.nothing(labels.shape[0])
 
     @property
     def n_queries(self) -> int:
         """Queries added so far."""
-        return self._sums.tally.n_queries
+        return self._sums.totals.n_queries
 
     @property
     def n_players(self) -> int:
@@ -160,7 +160,7 @@ class Engine:
 
     def whole_solver(self) -> Solver | None:
         """Return the solver for lists that take a sort of all points, if nothing but sums is kept of them."""
-        if self._largest_vote is not None or self._keeper is not None:
+        if self._largest_vote is not None or self._recorder is not None:
             return None
         top_k = self._game.sees_only_top_k(self._n_classes)
         sorts = self.depth == self._n_players or (top_k and self.depth * _SORTED_ANYWAY > self._n_players)
@@ -170,14 +170,14 @@ class Engine:
         """Return a bound, for each query, on what the points beyond its list could have changed."""
         return self._lists.dropped(Block(labels, None, targets))
 
-    def sums(self) -> tuple[PointSums, Tally]:
+    def sums(self) -> tuple[PointSums, QueryTotals]:
         """Return a copy of the sums so far, and what else was counted."""
-        return self._sums.points.copy(), self._sums.tally
+        return self._sums.points.copy(), self._sums.totals
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield what is to be done with a batch of queries: the blocks are added once."""
-        if self._keeper is not None:
-            self._keeper.expect(n_queries, self.depth, self._sums.rows)
+        if self._recorder is not None:
+            self._recorder.reserve(n_queries, self.depth, self._sums.rows)
         yield self
 
     def add(
@@ -207,10 +207,10 @@ class Engine:
         return Solved(
             indices,
             values,
-            game.everyone(block.labels, block.votes, targets, n_classes, self._k),
-            game.nobody(targets, n_classes),
+            game.full_utility(block.labels, block.votes, targets, n_classes, self._k),
+            game.empty_utility(targets, n_classes),
             dropped,
-            game.spread(n_classes, self._labels, targets),
+            game.utility_range(n_classes, self._labels, targets),
             self.precision(),
         )
 
@@ -220,22 +220,24 @@ class Engine:
         indices = np.require(solved.indices, requirements=["C", "W"])
         values = np.require(solved.values, requirements=["C", "W"])
         rows = self._sums.rows
-        if self._keeper is not None:
-            rows += (self._keeper.take(indices, values, targets),)
+        if self._recorder is not None:
+            rows += (self._recorder.record(indices, values, targets),)
         if weights is not None:
             values *= weights[:, np.newaxis]
         points = self._sums.points.copy()
         points.add(indices, values, weights)
-        tally = self._sums.tally.counting(solved.everyone, solved.nobody, solved.dropped, solved.spread, weights)
+        totals = self._sums.totals.add(
+            solved.full_utility, solved.empty_utility, solved.dropped, solved.utility_range, weights
+        )
         depth, error = solved.precision
-        self._elsewhere = max(depth, self._elsewhere[0]), max(error, self._elsewhere[1])
+        self._remote_precision = max(depth, self._remote_precision[0]), max(error, self._remote_precision[1])
         # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _Sums(points, tally, rows)
+        self._sums = _RunningSums(points, totals, rows)
 
     def for_worker(self) -> Engine:
         """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
         other = copy(self)
-        other._sums, other._keeper, other._scratch, other._n_threads = _Sums.nothing(0), None, {}, 1
+        other._sums, other._recorder, other._scratch, other._n_threads = _RunningSums.nothing(0), None, {}, 1
         return other
 
     def solve(
@@ -257,40 +259,40 @@ class Engine:
         """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
         other = copy(self)
         other._labels, other._lists = labels, self._lists.with_labels(labels)
-        other._sums = _Sums.nothing(labels.shape[0])
+        other._sums = _RunningSums.nothing(labels.shape[0])
         return other
 
-    def adopt(
+    def set_totals(
         self,
         points: PointSums,
-        tally: Tally,
+        totals: QueryTotals,
         indices: AnyArray,
         values: FloatArray,
         targets: AnyArray,
     ) -> None:
         """Take sums that were added up elsewhere, and the values of the single queries that they are sums of."""
         rows: tuple[Rows, ...] = ()
-        if self._keeper is not None:
-            self._keeper.expect(len(targets), values.shape[1], rows)
-            rows = (self._keeper.take(indices, values, targets),)
-        self._sums = _Sums(points, tally, rows)
+        if self._recorder is not None:
+            self._recorder.reserve(len(targets), values.shape[1], rows)
+            rows = (self._recorder.record(indices, values, targets),)
+        self._sums = _RunningSums(points, totals, rows)
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return self._sums.points.means(self._sums.tally.divisor)
+        return self._sums.points.means(self._sums.totals.divisor)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound, which takes the lists of neighbours as right."""
         depth, error = self.precision()
         found = {"method": "exact", "depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
-        tally = self._sums.tally
-        return tally.result(
+        totals = self._sums.totals
+        return totals.result(
             self.values(),
             found,
             error=error,
-            query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
+            query_standard_error=self._sums.points.standard_errors(totals.divisor, totals.squared_weight),
             **about,
-            queries=None if self._keeper is None else self._keeper.gather(self._sums.rows, self._labels),
+            queries=None if self._recorder is None else self._recorder.finish(self._sums.rows, self._labels),
         )
 
     def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
@@ -299,7 +301,7 @@ class Engine:
 
     def precision(self) -> tuple[int, float]:
         """Return how long the lists were that were solved, and a bound on the error of integrating over p."""
-        depth, error = self._elsewhere
+        depth, error = self._remote_precision
         return max(depth, *self._solvers), max(error, *(solver.error for solver in self._solvers.values()))
 
     def _solver_for(self, depth: int) -> Solver:

@@ -114,19 +114,19 @@ class FarPoints:
                 tables[part] *= own_weights[:, np.newaxis, np.newaxis]
                 for (_, values), weight in zip(near[part], own_weights, strict=True):
                     values *= weight
-            points, tally = engine.sums()
+            points, totals = engine.sums()
             heavy = points.ready(stop - start, own_weights)
             with single_threaded_blas():
                 self._shells.add(X[part], engine.labels, targets[here], tables[part], near[part], heavy, points.sums)
             game, n_classes = engine.game, engine.n_classes
-            tally = tally.counting(
-                game.everyone(nearest[part], None, targets[here], n_classes, engine.k),
-                game.nobody(targets[here], n_classes),
+            totals = totals.add(
+                game.full_utility(nearest[part], None, targets[here], n_classes, engine.k),
+                game.empty_utility(targets[here], n_classes),
                 dropped[part],
-                game.spread(n_classes, engine.labels, targets[here]),
+                game.utility_range(n_classes, engine.labels, targets[here]),
                 own_weights,
             )
-            engine.adopt(points, tally, np.empty((0, 0)), np.empty((0, 0)), targets[here])
+            engine.set_totals(points, totals, np.empty((0, 0)), np.empty((0, 0)), targets[here])
 
 
 class _TwoKinds:
@@ -185,7 +185,7 @@ class _TwoKinds:
         from pivotal.kernels.averages import small_soft
 
         assert isinstance(self._game, Soft)
-        empty = float(self._game.nobody(targets, self._n_classes)[0])
+        empty = float(self._game.empty_utility(targets, self._n_classes)[0])
         small: tuple[float, float] = small_soft(
             right + wrong, right, empty, self._k, self._game.divide_by == "size", sizes
         )

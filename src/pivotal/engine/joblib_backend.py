@@ -27,10 +27,10 @@ from pivotal.engine.exact import Engine, Solved
 from pivotal.engine.multilabel import MultiLabelEngine
 from pivotal.engine.passes import QueryCounter
 from pivotal.engine.radius import RadiusEngine
-from pivotal.engine.truncation import Voters
+from pivotal.engine.truncation import NeighborVotes
 from pivotal.neighbors import ChunkedIndex, Index, blocks
 
-__all__ = ["Errand", "Workers", "can_be_sent", "chosen_workers", "say_here", "why_here"]
+__all__ = ["WorkerTask", "Workers", "chosen_workers", "say_here", "supports_backend", "why_here"]
 
 
 _BLOCKS_PER_WORKER = 4
@@ -39,7 +39,7 @@ _BUDGET = 2**30  # what lists may take in the workers, and answers that wait to 
 
 
 @dataclass(frozen=True)
-class Errand:
+class WorkerTask:
     """What a worker needs to solve any block of the queries.
 
     Parameters
@@ -54,7 +54,7 @@ class Errand:
 
     engine: Engine
     index: Index
-    voters: Voters
+    voters: NeighborVotes
 
     def run(self, X: Any, first: int, targets: AnyArray) -> Solved:
         """Solve a block of queries; X is None for the training points from `first` on, and otherwise the block."""
@@ -77,18 +77,18 @@ class Workers:
         How many are wanted, as joblib takes it.
     n_workers : int
         How many there are.
-    one_by_one : bool
+    streams_results : bool
         Whether answers can be had one by one, as they come.
     """
 
     n_jobs: int
     n_workers: int
-    one_by_one: bool
+    streams_results: bool
 
     def count(
         self,
         engine: Engine,
-        errand: Errand,
+        task: WorkerTask,
         X: Any,
         targets: AnyArray,
         *,
@@ -107,7 +107,7 @@ class Workers:
         ----------
         engine : Engine
             Counts what comes back.
-        errand : Errand
+        task : Errand
             What to do with a block.
         X : array or CSR matrix of shape (n_queries, n_features), or None
             Queries; None for the training points.
@@ -125,21 +125,21 @@ class Workers:
             Whether to show a bar.
         """
         try:
-            parts = _pack(errand)
+            parts = _pack(task)
         except Exception as error:  # noqa: BLE001  whatever an index of someone else's raises
             _say_unused(f"something cannot be pickled ({type(error).__name__}: {error})")
             return False
         budget = _BUDGET if max_memory is None else max_memory
         if block_size is None:
             few = -(-len(targets) // (_BLOCKS_PER_WORKER * self.n_workers))
-            block_size = min(few, errand.index.block_size(depth, budget // self.n_workers))
+            block_size = min(few, task.index.block_size(depth, budget // self.n_workers))
         tasks = list(blocks(len(targets), block_size))
         # Nobody waits for what is added up here, so what comes back might pile up: some of the tasks at a time.
         at_once = max(2 * self.n_workers, budget // (_ENTRY_BYTES * depth * block_size))
-        if not self.one_by_one:
+        if not self.streams_results:
             at_once = min(at_once, _BLOCKS_PER_WORKER * self.n_workers)
         how: dict[str, Any] = {
-            "return_as": "generator" if self.one_by_one else "list",
+            "return_as": "generator" if self.streams_results else "list",
             "batch_size": 1,
             "mmap_mode": "c",  # nobody writes to the arrays, but for read-only ones numba would compile kernels again
         }
@@ -159,7 +159,7 @@ class Workers:
                             engine.count(solved, targets[queries], None if weights is None else weights[queries])
                             bar.update(queries.stop - queries.start)
                     finally:
-                        if self.one_by_one:
+                        if self.streams_results:
                             with warnings.catch_warnings():
                                 warnings.simplefilter("ignore")  # that an interruption leaves answers unused
                                 answers.close()
@@ -182,11 +182,11 @@ def chosen_workers(n_jobs: int | None) -> Workers | None:
         n_jobs = configured
     wanted = backend.default_n_jobs if n_jobs is None else n_jobs
     n_workers = int(backend.effective_n_jobs(wanted))
-    one_by_one = bool(getattr(backend, "supports_return_generator", False))
-    return Workers(wanted, n_workers, one_by_one) if n_workers > 1 else None
+    streams_results = bool(getattr(backend, "supports_return_generator", False))
+    return Workers(wanted, n_workers, streams_results) if n_workers > 1 else None
 
 
-def can_be_sent(engine: QueryCounter, index: Index) -> TypeGuard[Engine]:
+def supports_backend(engine: QueryCounter, index: Index) -> TypeGuard[Engine]:
     """Return whether blocks of queries can be solved elsewhere.
 
     They are for exact games of the k nearest with one label per point. Samplers, games of everyone within a radius and
@@ -198,7 +198,7 @@ def can_be_sent(engine: QueryCounter, index: Index) -> TypeGuard[Engine]:
 
 
 def why_here(engine: QueryCounter, index: Index) -> str:
-    """Say why blocks of queries are not solved elsewhere, where `can_be_sent` says that they are not."""
+    """Say why blocks of queries are not solved elsewhere, where `supports_backend` says that they are not."""
     if isinstance(index, ChunkedIndex):
         return "training points in a file are read once for all of a block"
     if isinstance(engine, MultiLabelEngine):
@@ -220,17 +220,17 @@ def _say_unused(reason: str) -> None:
     )
 
 
-def _pack(errand: Errand) -> Sequence[AnyArray]:
+def _pack(task: WorkerTask) -> Sequence[AnyArray]:
     """Return a pickle and the arrays that it refers to, all as bytes."""
     import cloudpickle
 
     arrays: list[pickle.PickleBuffer] = []
-    rest = cloudpickle.dumps(errand, protocol=5, buffer_callback=arrays.append)
+    rest = cloudpickle.dumps(task, protocol=5, buffer_callback=arrays.append)
     return [np.frombuffer(part, np.uint8) for part in (rest, *(array.raw() for array in arrays))]
 
 
 def _run(X: Any, first: int, targets: AnyArray, *parts: AnyArray) -> Solved:
     """Unpack an errand and run it, in a worker."""
     with parallel_config("sequential"):  # for whoever asks joblib in there
-        errand: Errand = pickle.loads(parts[0].data, buffers=parts[1:])
-        return errand.run(X, first, targets)
+        task: WorkerTask = pickle.loads(parts[0].data, buffers=parts[1:])
+        return task.run(X, first, targets)

@@ -60,19 +60,19 @@ class MultiLabelEngine(Engine):
             parts *= weights
         game, n_classes, k = self._game, self._n_classes, self._k
         values = np.zeros(indices.shape)
-        everyone, nobody, dropped = np.empty((3, len(self._columns), len(targets)))
+        full_utility, empty_utility, dropped = np.empty((3, len(self._columns), len(targets)))
         for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
             block = Block(column[indices], votes, np.ascontiguousarray(truth))
             values += self._solve(block) * parts[:, np.newaxis]
-            everyone[label] = game.everyone(block.labels, votes, block.targets, n_classes, k)
-            nobody[label] = game.nobody(block.targets, n_classes)
+            full_utility[label] = game.full_utility(block.labels, votes, block.targets, n_classes, k)
+            empty_utility[label] = game.empty_utility(block.targets, n_classes)
             dropped[label] = self._lists.dropped(block)
-        means = everyone.mean(axis=0), nobody.mean(axis=0), dropped.mean(axis=0)
-        tally = self._sums.tally.counting(*means, game.spread(n_classes), weights)
+        means = full_utility.mean(axis=0), empty_utility.mean(axis=0), dropped.mean(axis=0)
+        totals = self._sums.totals.add(*means, game.utility_range(n_classes), weights)
         # One assignment: a block that is interrupted counts whole or not at all.
         points = self._sums.points.copy()
         points.add(indices, values, weights)
-        self._sums = replace(self._sums, points=points, tally=tally)
+        self._sums = replace(self._sums, points=points, totals=totals)
         return True
 
     def result(self, **about: Any) -> Values:
@@ -103,12 +103,12 @@ class MultiLabelRadius(RadiusEngine):
         self, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         n_labels = len(self._columns)
-        everyone, nobody = np.empty((2, n_labels, len(targets)))
+        full_utility, empty_utility = np.empty((2, n_labels, len(targets)))
         for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
             truth = np.ascontiguousarray(truth)
-            earned = self._play_for(column, balls, truth, weights / n_labels, values)
-            everyone[label], nobody[label] = earned
-        return everyone.mean(axis=0), nobody.mean(axis=0)
+            utilities = self._play_for(column, balls, truth, weights / n_labels, values)
+            full_utility[label], empty_utility[label] = utilities
+        return full_utility.mean(axis=0), empty_utility.mean(axis=0)
 
 
 def _with_labels(about: dict[str, Any], n_labels: int) -> dict[str, Any]:

@@ -110,9 +110,9 @@ class PointSums:
             return None
         values, squares = self.means(divisor), self.sums[2] + self.sums[3]
         crosses = self.sums[4] + self.sums[5] if len(self.sums) == _WEIGHTED else self.sums[0] + self.sums[1]
-        spread = squares - 2.0 * values * crosses + values**2 * squared_weight
-        spread[spread < 8.0 * _EPS * np.abs(squares)] = 0.0  # rounding, not spread
-        errors: FloatArray = np.sqrt(spread * (effective / (effective - 1.0))) / divisor
+        variances = squares - 2.0 * values * crosses + values**2 * squared_weight
+        variances[variances < 8.0 * _EPS * np.abs(squares)] = 0.0  # rounding, not spread
+        errors: FloatArray = np.sqrt(variances * (effective / (effective - 1.0))) / divisor
         return errors
 
 

@@ -17,7 +17,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
-from pivotal.engine.totals import Tally
+from pivotal.engine.totals import QueryTotals
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values
 
@@ -25,11 +25,11 @@ __all__ = ["RadiusEngine"]
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _RunningSums:
     """Sums over the queries so far: of every point, of the sizes of balls, and of everything else."""
 
     points: PointSums
-    tally: Tally
+    totals: QueryTotals
     n_members: int = 0
     largest_ball: int = 0
     n_empty_balls: int = 0
@@ -68,12 +68,12 @@ class RadiusEngine:
         self._alone[1:] = semivalue.joined(others[:-1], 0)
         self._share = np.empty(n_players + 1)
         fill_share(semivalue.joined(others, 1), self._share)
-        self._sums = _Sums(PointSums.nothing(len(labels)), Tally())
+        self._sums = _RunningSums(PointSums.nothing(len(labels)), QueryTotals())
 
     @property
     def n_queries(self) -> int:
         """Queries added so far."""
-        return self._sums.tally.n_queries
+        return self._sums.totals.n_queries
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield what is to be done with a batch of queries: the blocks are added once."""
@@ -107,7 +107,7 @@ class RadiusEngine:
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return self._sums.points.means(self._sums.tally.divisor)
+        return self._sums.points.means(self._sums.totals.divisor)
 
     def result(self, **about: Any) -> Values:
         """Values so far; only rounding keeps them from being exact."""
@@ -119,26 +119,26 @@ class RadiusEngine:
             "largest_ball": self._sums.largest_ball,
             "n_empty_balls": self._sums.n_empty_balls,
         }
-        tally = self._sums.tally
-        errors = self._sums.points.standard_errors(tally.divisor, tally.squared_weight)
-        return tally.result(self.values(), found, query_standard_error=errors, **about)
+        totals = self._sums.totals
+        errors = self._sums.points.standard_errors(totals.divisor, totals.squared_weight)
+        return totals.result(self.values(), found, query_standard_error=errors, **about)
 
     def suffices(self, indices: object, targets: AnyArray) -> bool:
         """Return whether the balls are complete, which they always are."""
         return True
 
-    def _plus(self, sums: _Sums, balls: Balls, targets: AnyArray, weights: FloatArray | None) -> _Sums:
+    def _plus(self, sums: _RunningSums, balls: Balls, targets: AnyArray, weights: FloatArray | None) -> _RunningSums:
         """Add some queries to the sums of the points, in place, and return the sums with everything else counted."""
-        sizes, spread = balls.sizes, self._game.spread(self._n_classes)
+        sizes, utility_range = balls.sizes, self._game.utility_range(self._n_classes)
         each = np.ones(len(targets)) if weights is None else weights  # multiplying by 1 changes no bit
         values = np.zeros(len(balls.members))
-        everyone, nobody = self._play(balls, targets, each, values)
+        full_utility, empty_utility = self._play(balls, targets, each, values)
         heavy = None if weights is None else np.repeat(weights, sizes)
         # Members one after the other, as if each were a query with one neighbour.
         sums.points.add(balls.members[:, np.newaxis], values[:, np.newaxis], heavy)
-        return _Sums(
+        return _RunningSums(
             sums.points,
-            sums.tally.counting(everyone, nobody, np.zeros(len(targets)), spread, weights),
+            sums.totals.add(full_utility, empty_utility, np.zeros(len(targets)), utility_range, weights),
             sums.n_members + len(balls.members),
             max(sums.largest_ball, int(sizes.max())),
             sums.n_empty_balls + int((sizes == 0).sum()),
@@ -161,7 +161,7 @@ class RadiusEngine:
         """Do the same for training points with these labels."""
         from pivotal.kernels.threshold import count_right, value_balls
 
-        everyone, nobody = np.zeros((2, len(targets)))
+        full_utility, empty_utility = np.zeros((2, len(targets)))
         for weight, part in self._game.parts():
             assert isinstance(part, Threshold)
             whole = part.radius == self._game.radius
@@ -170,8 +170,8 @@ class RadiusEngine:
             n_right = np.empty(len(targets), np.int64)
             who = near.starts, near.members, labels, targets, n_right
             count_right(*who)
-            empty = part.nobody(targets, self._n_classes)
+            empty = part.empty_utility(targets, self._n_classes)
             value_balls(*who, empty, weight * weights, self._alone, self._share, places, values)
-            everyone += weight * part.shares(n_right, near.sizes, targets, self._n_classes)
-            nobody += weight * empty
-        return everyone, nobody
+            full_utility += weight * part.shares(n_right, near.sizes, targets, self._n_classes)
+            empty_utility += weight * empty
+        return full_utility, empty_utility

@@ -17,7 +17,7 @@ import numpy as np
 from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, RetrievalGame, Soft, Threshold
 from pivotal.core.quadrature import quadrature
 from pivotal.core.semivalues import Semivalue
-from pivotal.core.threads import breathe
+from pivotal.core.threads import check_cancelled
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.ranking import coefficients
 
@@ -162,7 +162,7 @@ class _SoftSolver(_OneVoteEach):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.averages import soft_values
 
-        empty = self.game.nobody(block.targets, self.n_classes)
+        empty = self.game.empty_utility(block.targets, self.n_classes)
         soft_values(_right(block), empty, self.k, self.game.divide_by == "size", self.push, self.sizes, out)
 
 
@@ -170,7 +170,7 @@ class _RegressionSolver(_OneVoteEach):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.averages import regression_values
 
-        empty = self.game.nobody(block.targets, self.n_classes)
+        empty = self.game.empty_utility(block.targets, self.n_classes)
         regression_values(_residuals(block), empty, self.k, self.push, self.sizes, out)
 
 
@@ -240,7 +240,7 @@ class _Weighted(Solver):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         out[...] = 0.0
         for p, weight, ranks in zip(self.rule.nodes, self.rule.weights, self.rule.ranks, strict=True):
-            breathe()
+            check_cancelled()
             self._add(block, float(p), float(weight), int(ranks), scratch, out)
 
     @abstractmethod
@@ -295,7 +295,7 @@ class _WeightedAverageSolver(_Weighted):
         reals, integers = scratch
         add = regression_weighted if self.game.task == "regression" else soft_weighted
         terms = _residuals(block) if self.game.task == "regression" else _right(block)
-        empty = self.game.nobody(block.targets, self.n_classes)
+        empty = self.game.empty_utility(block.targets, self.n_classes)
         add(terms, block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
 
 

@@ -13,14 +13,14 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.engine.solvers import Block
 from pivotal.results.values import Values
 
-__all__ = ["Tally", "run_on"]
+__all__ = ["QueryTotals", "sequential_sum"]
 
 # Allowance for rounding in any value, in units of the range of the utility; tests hold every kernel to it.
 _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
-class Tally:
+class QueryTotals:
     """What has been counted so far besides the values: weighted sums over queries, and largest values over them.
 
     Parameters
@@ -29,7 +29,7 @@ class Tally:
         Queries so far.
     full, empty, truncation : float
         Sums over the queries of what everyone earns, of what nobody earns, and of the bound on what truncation costs.
-    spread : float
+    utility_range : float
         Largest range of the utility.
     weight, heaviest, squared_weight : float
         Sum of the weights of the queries, the largest of them, and the sum of their squares; every query weighs 1
@@ -40,7 +40,7 @@ class Tally:
     full: float = 0.0
     empty: float = 0.0
     truncation: float = 0.0
-    spread: float = 0.0
+    utility_range: float = 0.0
     weight: float = 0.0
     heaviest: float = 0.0
     squared_weight: float = 0.0
@@ -50,7 +50,7 @@ class Tally:
         """What turns sums over the queries into means: their weight, or 1 while none of them weighs anything."""
         return self.weight or 1.0
 
-    def plus(
+    def add_block(
         self,
         block: Block,
         dropped: FloatArray,
@@ -59,32 +59,34 @@ class Tally:
         n_classes: int,
         k: int,
         weights: FloatArray | None = None,
-    ) -> Tally:
+    ) -> QueryTotals:
         """Return the tally with the queries of a block counted as well."""
-        everyone = game.everyone(block.labels, block.votes, block.targets, n_classes, k)
-        nobody = game.nobody(block.targets, n_classes)
-        return self.counting(everyone, nobody, dropped, game.spread(n_classes, labels, block.targets), weights)
+        full_utility = game.full_utility(block.labels, block.votes, block.targets, n_classes, k)
+        empty_utility = game.empty_utility(block.targets, n_classes)
+        return self.add(
+            full_utility, empty_utility, dropped, game.utility_range(n_classes, labels, block.targets), weights
+        )
 
-    def counting(
+    def add(
         self,
-        everyone: FloatArray,
-        nobody: FloatArray,
+        full_utility: FloatArray,
+        empty_utility: FloatArray,
         dropped: FloatArray,
-        spread: float,
+        utility_range: float,
         weights: FloatArray | None = None,
-    ) -> Tally:
+    ) -> QueryTotals:
         """Return the tally with queries counted of which it is known what everyone and nobody earn."""
         if weights is None:
-            weights = np.ones(len(everyone))  # multiplying by 1 changes no bit
-        return Tally(
-            self.n_queries + len(everyone),
-            run_on(self.full, everyone * weights),
-            run_on(self.empty, nobody * weights),
-            run_on(self.truncation, dropped * weights),
-            max(self.spread, spread),
-            run_on(self.weight, weights),
+            weights = np.ones(len(full_utility))  # multiplying by 1 changes no bit
+        return QueryTotals(
+            self.n_queries + len(full_utility),
+            sequential_sum(self.full, full_utility * weights),
+            sequential_sum(self.empty, empty_utility * weights),
+            sequential_sum(self.truncation, dropped * weights),
+            max(self.utility_range, utility_range),
+            sequential_sum(self.weight, weights),
             max(self.heaviest, float(weights.max(initial=0.0))),
-            run_on(self.squared_weight, np.square(weights)),
+            sequential_sum(self.squared_weight, np.square(weights)),
         )
 
     def result(
@@ -122,13 +124,13 @@ class Tally:
             n_queries=self.n_queries,
             full_utility=self.full / self.divisor,
             empty_utility=self.empty / self.divisor,
-            proved_bound=self.spread * (self.truncation / self.divisor + error),
-            rounding_allowance=self.spread * (_ROUNDING + rounding),
+            proved_bound=self.utility_range * (self.truncation / self.divisor + error),
+            rounding_allowance=self.utility_range * (_ROUNDING + rounding),
             details={**(details or {}), **found},
             **more,
         )
 
 
-def run_on(total: float, terms: FloatArray) -> float:
+def sequential_sum(total: float, terms: FloatArray) -> float:
     """Add terms one after the other, so that the sum does not depend on the blocks they come in."""
     return float(np.cumsum(np.concatenate(([total], terms)))[-1])

@@ -13,10 +13,10 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.solvers import Block
 
-__all__ = ["Lists", "Voters"]
+__all__ = ["NeighborVotes", "Truncation"]
 
 
-class Voters:
+class NeighborVotes:
     """Finds the neighbours of queries, as many as an engine wants, and how loud they vote.
 
     Parameters
@@ -29,12 +29,12 @@ class Voters:
         Points in the game of one query.
     """
 
-    def __init__(self, engine: Judge, spec: Spec, *, n_players: int) -> None:
+    def __init__(self, engine: HasDepth, spec: Spec, *, n_players: int) -> None:
         self._engine, self._spec, self._n_players = engine, spec, n_players
         self._needed = min(n_players, spec.weights.depth(spec.k))
         self._depth = engine.depth
 
-    def for_counter(self, engine: Judge) -> Voters:
+    def for_counter(self, engine: HasDepth) -> NeighborVotes:
         """Return the same for another engine, from the length of lists that it starts with."""
         other = copy(self)
         other._engine, other._depth = engine, engine.depth
@@ -63,7 +63,7 @@ class Voters:
         return indices[:, : self._depth], None if votes is None else votes[:, : self._depth]
 
 
-class Judge(Protocol):
+class HasDepth(Protocol):
     """What knows how long lists should be."""
 
     depth: int
@@ -72,7 +72,7 @@ class Judge(Protocol):
         """Return whether these lists are long enough."""
 
 
-class Lists:
+class Truncation:
     """How long lists of neighbours must be, and what leaving out the points beyond them costs.
 
     Parameters
@@ -98,7 +98,7 @@ class Lists:
         self._members = self._count(labels) if shape.members is None else shape.members
         self._reach: dict[int, FloatArray] = {}
 
-    def with_labels(self, labels: AnyArray) -> Lists:
+    def with_labels(self, labels: AnyArray) -> Truncation:
         """Return the same for points with other labels."""
         other = copy(self)
         other._labels, other._members = labels, self._count(labels)

@@ -43,7 +43,7 @@ Queries = Callable[[slice], tuple[FloatArray, IndexArray]]
 class _Room(NamedTuple):
     """Memory of one thread."""
 
-    desk: Any
+    sort_scratch: Any
     labels: AnyArray
     indices: CodeArray
     values: FloatArray
@@ -132,7 +132,7 @@ class WholeOrders:
     ) -> None:
         from pivotal.kernels.radix import add_rows
 
-        points, tally = self._engine.sums()
+        points, totals = self._engine.sums()
         nearest = np.empty((block.stop - block.start, self._sees), self._engine.labels.dtype)
         for start in range(block.start, block.stop, len(rows)):
             stop = min(start + len(rows), block.stop)
@@ -147,15 +147,15 @@ class WholeOrders:
 
             run_all(add, slices(points.n_points, points.n_points, self._n_threads), self._n_threads)
         game, own = self._engine.game, targets[block]
-        tally = tally.counting(
-            game.everyone(nearest, None, own, self._engine.n_classes, self._engine.k),
-            game.nobody(own, self._engine.n_classes),
+        totals = totals.add(
+            game.full_utility(nearest, None, own, self._engine.n_classes, self._engine.k),
+            game.empty_utility(own, self._engine.n_classes),
             self._engine.dropped(np.broadcast_to(nearest[:, :1], (len(own), self._solver.n)), own),
-            game.spread(self._engine.n_classes, self._engine.labels, own),
+            game.utility_range(self._engine.n_classes, self._engine.labels, own),
             None if weights is None else weights[block],
         )
         nothing = np.empty((0, 0))
-        self._engine.adopt(points, tally, nothing, nothing, own)
+        self._engine.set_totals(points, totals, nothing, nothing, own)
 
     def _fill(
         self,
@@ -167,7 +167,7 @@ class WholeOrders:
         rooms: list[_Room],
     ) -> None:
         """Fill rows with the values of some queries, in threads, and `nearest` with the labels that decide a vote."""
-        from pivotal.kernels.radix import spread_rows
+        from pivotal.kernels.radix import scatter_rows
 
         engine, solver = self._engine, self._solver
         regression = engine.game.task == "regression"
@@ -180,12 +180,12 @@ class WholeOrders:
                 X, own = queries(here)
                 count = len(own)
                 labels, indices, values = room.labels[:count], room.indices[:count], room.values[:count]
-                self._orders.order(X, own, engine.labels, room.desk, labels, indices, all_alike=regression)
+                self._orders.order(X, own, engine.labels, room.sort_scratch, labels, indices, all_alike=regression)
                 if solver.n < labels.shape[1]:  # lists that a tolerance cuts short: the same as a search would find
                     labels = np.ascontiguousarray(labels[:, : solver.n])
                     indices = np.ascontiguousarray(indices[:, : solver.n])
                 solver.solve(Block(labels, None, targets[here]), room.scratch, values)
-                spread_rows(indices, values, rows[task])
+                scatter_rows(indices, values, rows[task])
                 nearest[task] = labels[:, : self._sees]
             finally:
                 idle.append(room)
@@ -195,7 +195,7 @@ class WholeOrders:
     def _room(self, n_queries: int) -> _Room:
         shape = n_queries, self._engine.n_players
         return _Room(
-            desk=self._orders.desk(n_queries),
+            sort_scratch=self._orders.scratch(n_queries),
             labels=np.empty(shape, self._engine.labels.dtype),
             indices=np.empty(shape, np.int32),
             values=np.empty((n_queries, self._solver.n)),

@@ -12,7 +12,7 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 SmallFloats = npt.NDArray[np.float32]
 
 
-class Lists(NamedTuple):
+class NeighborArrays(NamedTuple):
     """Who is near whom, which does not change while points enter and leave."""
 
     points: CodeArray

@@ -38,8 +38,8 @@ def chance_of_lead(plus: int, minus: int, zero: int, draws: int, lead: int) -> f
     high = min(plus, minus + lead, (draws + lead) // 2)
     if low > high or draws < 0:
         return 0.0
-    everyone = plus + minus + zero
-    start = int((draws * (1.0 - zero / everyone) + lead) / 2.0) if everyone > 0 else low
+    n_points = plus + minus + zero
+    start = int((draws * (1.0 - zero / n_points) + lead) / 2.0) if n_points > 0 else low
     start = min(max(start, low), high)
     y = start - lead
     r = draws - start - y

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from pivotal.core.types import CodeArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.coalition_arrays import Likeness, Lists, Standing
+from pivotal.kernels.coalition_arrays import Likeness, NeighborArrays, Standing
 
 
 @kernel
-def tabulate(lists: Lists, now: Standing, q: int) -> None:
+def tabulate(lists: NeighborArrays, now: Standing, q: int) -> None:
     """Fill `adds` of a query from its nearest members."""
     k, count = lists.shares.shape[0], now.counts[q]
     before = 0.0
@@ -36,7 +36,7 @@ def tabulate(lists: Lists, now: Standing, q: int) -> None:
 
 
 @kernel
-def spread(lists: Lists, now: Standing, q: int, sign: float) -> None:
+def update_gains(lists: NeighborArrays, now: Standing, q: int, sign: float) -> None:
     """Add what newcomers add to a query to their gains, or take it away."""
     k, count = lists.shares.shape[0], now.counts[q]
     rank = 0
@@ -52,15 +52,15 @@ def spread(lists: Lists, now: Standing, q: int, sign: float) -> None:
 
 
 @kernel
-def begin(lists: Lists, now: Standing) -> None:
+def begin(lists: NeighborArrays, now: Standing) -> None:
     """Fill `adds` and `gains` of a coalition without members."""
     for q in range(lists.points.shape[0]):
         tabulate(lists, now, q)
-        spread(lists, now, q, 1.0)
+        update_gains(lists, now, q, 1.0)
 
 
 @kernel
-def enter(lists: Lists, now: Standing, point: int) -> None:
+def enter(lists: NeighborArrays, now: Standing, point: int) -> None:
     """Let a point become a member."""
     k = lists.shares.shape[0]
     now.members[point] = True
@@ -69,7 +69,7 @@ def enter(lists: Lists, now: Standing, point: int) -> None:
         count = now.counts[q]
         if count == k and rank > now.nearest[q, k - 1]:
             continue
-        spread(lists, now, q, -1.0)
+        update_gains(lists, now, q, -1.0)
         place = min(count, k - 1)
         while place > 0 and now.nearest[q, place - 1] > rank:
             now.nearest[q, place] = now.nearest[q, place - 1]
@@ -79,11 +79,11 @@ def enter(lists: Lists, now: Standing, point: int) -> None:
         now.agrees[q, place] = 1.0 if lists.codes[point] == lists.targets[q] else 0.0
         now.counts[q] = min(count + 1, k)
         tabulate(lists, now, q)
-        spread(lists, now, q, 1.0)
+        update_gains(lists, now, q, 1.0)
 
 
 @kernel
-def leave(lists: Lists, now: Standing, point: int) -> None:
+def leave(lists: NeighborArrays, now: Standing, point: int) -> None:
     """Let a member go; its gain is what it would add again."""
     k, length = lists.shares.shape[0], lists.points.shape[1]
     now.members[point] = False
@@ -92,7 +92,7 @@ def leave(lists: Lists, now: Standing, point: int) -> None:
         count = now.counts[q]
         if count == 0 or rank > now.nearest[q, count - 1]:
             continue
-        spread(lists, now, q, -1.0)
+        update_gains(lists, now, q, -1.0)
         place = 0
         while now.nearest[q, place] != rank:
             place += 1
@@ -112,12 +112,12 @@ def leave(lists: Lists, now: Standing, point: int) -> None:
                     now.counts[q] = k
                     break
         tabulate(lists, now, q)
-        spread(lists, now, q, 1.0)
+        update_gains(lists, now, q, 1.0)
     now.gains[point] = gain_of(lists, now, point)
 
 
 @kernel
-def gain_of(lists: Lists, now: Standing, point: int) -> float:
+def gain_of(lists: NeighborArrays, now: Standing, point: int) -> float:
     """Return what a point outside adds, from the queries that have it on their lists."""
     k = lists.shares.shape[0]
     total = 0.0
@@ -132,7 +132,7 @@ def gain_of(lists: Lists, now: Standing, point: int) -> float:
 
 
 @kernel
-def total_utility(lists: Lists, now: Standing) -> float:
+def total_utility(lists: NeighborArrays, now: Standing) -> float:
     """Return the utility of the coalition, summed over the queries."""
     total = 0.0
     for q in range(lists.points.shape[0]):
@@ -179,7 +179,7 @@ def count_in(like: Likeness, codes: CodeArray, point: int, sign: float) -> None:
 
 
 @kernel
-def enter_many(lists: Lists, now: Standing, like: Likeness, points: IndexArray) -> None:
+def enter_many(lists: NeighborArrays, now: Standing, like: Likeness, points: IndexArray) -> None:
     """Let points become members, and count them in."""
     for i in range(points.shape[0]):
         enter(lists, now, points[i])
@@ -187,7 +187,9 @@ def enter_many(lists: Lists, now: Standing, like: Likeness, points: IndexArray) 
 
 
 @kernel
-def best_of(lists: Lists, now: Standing, like: Likeness, candidates: CodeArray, code: int) -> tuple[int, float]:
+def best_of(
+    lists: NeighborArrays, now: Standing, like: Likeness, candidates: CodeArray, code: int
+) -> tuple[int, float]:
     """Return who of the candidates outside adds most, and how much; only of one class, unless that is -1."""
     best, most, likest = -1, -1e300, most_likeness(like, code)
     for c in range(candidates.shape[0]):
@@ -204,7 +206,7 @@ def best_of(lists: Lists, now: Standing, like: Likeness, candidates: CodeArray, 
 
 @kernel
 def exchange(
-    lists: Lists,
+    lists: NeighborArrays,
     now: Standing,
     like: Likeness,
     leaving: IndexArray,
@@ -255,7 +257,7 @@ def exchange(
 
 @kernel
 def best_near(
-    lists: Lists, now: Standing, like: Likeness, point: int, allowed: CodeArray, code: int, most: float
+    lists: NeighborArrays, now: Standing, like: Likeness, point: int, allowed: CodeArray, code: int, most: float
 ) -> tuple[int, float]:
     """Return who of the points near a query that a point has just left adds more than `most`, and how much."""
     k = lists.shares.shape[0]

@@ -86,14 +86,14 @@ def many_class_terms(
             if right > 0:
                 rivals = others - (right - 1)
                 lost = chance_of_lead(right - 1, counts[out], rivals - counts[out], k - 1, threshold + 1)
-                nobody = memberless
+                n_absent = memberless
                 for c in range(1, present + 1):
                     if counts[c] > 0:
                         lost += chance_of_lead(right - 1, counts[c], rivals - counts[c], k - 1, threshold)
                     else:
-                        nobody += 1
-                if nobody > 0:
-                    lost += nobody * chance_of_lead(right - 1, 0, rivals, k - 1, threshold)
+                        n_absent += 1
+                if n_absent > 0:
+                    lost += n_absent * chance_of_lead(right - 1, 0, rivals, k - 1, threshold)
                 sums[0, 0], sums[1, 0] = add_exactly(sums[0, 0], sums[1, 0], push[rank] * lost)
             rivals = others - right
             gained = chance_of_lead(right, counts[out], rivals - counts[out], k - 1, threshold + 1)

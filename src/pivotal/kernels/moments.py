@@ -184,30 +184,30 @@ def play(
     band = integers[n + k + 1 : 3 * n + k + 3].reshape((n + 1, 2))
     rows = Rows(k, degree, origin, band)
     least, grain = place_votes(votes, offset, band)
-    spread = band[n, 1]
+    vote_range = band[n, 1]
     origin[0] = 0
     start = 0
     for t in range(1, k + 1):
         origin[t] = start
-        start += (k - t) * spread + 1
+        start += (k - t) * vote_range + 1
 
-    wide = k * spread + 1
+    wide = k * vote_range + 1
     full = reals[: (degree + 1) * wide]
     terms = reals[(degree + 1) * wide : (degree + 2) * wide]
     room = reals[(degree + 2) * wide :]
-    size = (degree + 1) * table_size(k, spread)
+    size = (degree + 1) * table_size(k, vote_range)
     slots = min(n + 2, room.shape[0] // size - 2)
     tables = room[: (slots + 2) * size].reshape((slots + 2, size))
     pay(full, 0, wide, k * least, grain, degree, empty)
     for t in range(1, k + 1):
-        pay(tables[0], origin[t], (k - t) * spread + 1, (k - t) * least, grain, degree, empty)
+        pay(tables[0], origin[t], (k - t) * vote_range + 1, (k - t) * least, grain, degree, empty)
     walk(marks, offset, p, weight, rows, full, tables, terms, integers[3 * n + k + 3 :], out)
 
 
 @kernel
-def table_size(k: int, spread: int) -> int:
+def table_size(k: int, vote_range: int) -> int:
     """Return the number of entries of rows 1 to k for one moment."""
-    return k * (k - 1) // 2 * spread + k
+    return k * (k - 1) // 2 * vote_range + k
 
 
 @kernel

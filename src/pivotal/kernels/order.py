@@ -33,7 +33,7 @@ class Scratch(NamedTuple):
     """Shape (room,)."""
     spare_indices: IndexArray
     """Shape (room,)."""
-    tally: IndexArray
+    histogram: IndexArray
     """How often each digit has each value, shape (8, 256)."""
 
 
@@ -44,7 +44,7 @@ def make_scratch(room: int) -> Scratch:
         near_indices=np.empty(room, np.int64),
         spare_distances=np.empty(room, np.float64),
         spare_indices=np.empty(room, np.int64),
-        tally=np.empty((_PLACES, _VALUES), np.int64),
+        histogram=np.empty((_PLACES, _VALUES), np.int64),
     )
 
 
@@ -120,29 +120,29 @@ def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch
     scratch : Scratch
         With room for `count`; `near_distances` and `near_indices` are left alone.
     """
-    tally = scratch.tally
+    histogram = scratch.histogram
     bits, other_bits = distances.view(np.int64), scratch.spare_distances.view(np.int64)
     own_indices, other_indices = indices, scratch.spare_indices
-    tally[:, :] = 0
+    histogram[:, :] = 0
     for c in range(count):
         key = bits[c]
         for place in range(_PLACES):
-            tally[place, (key >> (_DIGIT * place)) & (_VALUES - 1)] += 1
+            histogram[place, (key >> (_DIGIT * place)) & (_VALUES - 1)] += 1
     moved = False
     for place in range(_PLACES):
         shift = _DIGIT * place
-        if tally[place, (bits[0] >> shift) & (_VALUES - 1)] == count:
+        if histogram[place, (bits[0] >> shift) & (_VALUES - 1)] == count:
             continue  # all have the same digit here
         position = 0
         for value in range(_VALUES):
-            here = tally[place, value]
-            tally[place, value] = position
+            here = histogram[place, value]
+            histogram[place, value] = position
             position += here
         for c in range(count):
             key = bits[c]
             digit = (key >> shift) & (_VALUES - 1)
-            position = tally[place, digit]
-            tally[place, digit] = position + 1
+            position = histogram[place, digit]
+            histogram[place, digit] = position + 1
             other_bits[position] = key
             other_indices[position] = own_indices[c]
         bits, other_bits = other_bits, bits

@@ -74,10 +74,10 @@ class Owned(NamedTuple):
         )
 
 
-class Desk(NamedTuple):
+class OwnerScratch(NamedTuple):
     """Memory of one thread."""
 
-    seats: IndexArray
+    playing_ranks: IndexArray
     """Ranks that play; shape (depth,)."""
 
     status: IndexArray
@@ -92,7 +92,7 @@ class Desk(NamedTuple):
     nexts: IndexArray
     """The next rank of the same owner, for each rank; shape (depth,)."""
 
-    turns: IndexArray
+    decision_stack: IndexArray
     """Where each owner was decided on: seat, and members so far; shape (2, n_owners + 1)."""
 
     sums: FloatArray
@@ -107,5 +107,5 @@ class Desk(NamedTuple):
     totals: FloatArray
     """The two sums over the nearest members, for each number of them; shape (2, k + 1), the first 0."""
 
-    tally: FloatArray
+    vote_counts: FloatArray
     """Votes of the classes: shape (n_classes + 1,), zero between coalitions."""

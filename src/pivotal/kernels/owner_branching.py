@@ -15,47 +15,56 @@ from __future__ import annotations
 
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, VOTES, Desk, Owned, Rules
-from pivotal.kernels.sampling_sums import earned
-from pivotal.kernels.sampling_votes import earned_by_votes
+from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, VOTES, Owned, OwnerScratch, Rules
+from pivotal.kernels.sampling_sums import utility_of_sums
+from pivotal.kernels.sampling_votes import utility_of_votes
 
 UNKNOWN, IN, OUT = 0, 1, 2
 
 
 @kernel
-def earned_by(q: int, size: int, owned: Owned, rules: Rules, desk: Desk) -> float:
+def utility_of_members(q: int, size: int, owned: Owned, rules: Rules, workspace: OwnerScratch) -> float:
     """Say what a coalition earns for query q whose nearest points are the first `size` members."""
     if rules.kind == VOTES:
         slots, votes = owned.slots[q], owned.votes[q]
-        return earned_by_votes(
-            desk.members, size, -1, -1, slots, votes, rules.rivals, rules.rule, rules.plurality, desk.tally
+        return utility_of_votes(
+            workspace.members,
+            size,
+            -1,
+            -1,
+            slots,
+            votes,
+            rules.rivals,
+            rules.rule,
+            rules.plurality,
+            workspace.vote_counts,
         )
-    totals = desk.totals
+    totals = workspace.totals
     if rules.kind >= DISCOUNTED:
         return float(totals[0, size])
-    return earned(rules.kind, rules.rule, float(owned.empty[q]), totals[0, size], totals[1, size])
+    return utility_of_sums(rules.kind, rules.rule, float(owned.empty[q]), totals[0, size], totals[1, size])
 
 
 @kernel
-def admit(q: int, rank: int, size: int, owned: Owned, rules: Rules, desk: Desk) -> None:
+def admit(q: int, rank: int, size: int, owned: Owned, rules: Rules, workspace: OwnerScratch) -> None:
     """Let a rank be the next member after the nearest `size`."""
-    desk.members[size] = rank
+    workspace.members[size] = rank
     if rules.kind >= DISCOUNTED:
-        now, term = desk.totals[0, size], owned.terms[q, 0, rank]
+        now, term = workspace.totals[0, size], owned.terms[q, 0, rank]
         if rules.kind == DISCOUNTED:
             now += term * rules.discounts[size]
         elif rules.kind == FIRST and now == 0.0:
             now = term * rules.discounts[size]
         elif rules.kind == BEST:
             now = max(now, term)
-        desk.totals[0, size + 1] = now
+        workspace.totals[0, size + 1] = now
     elif rules.kind != VOTES:
-        desk.totals[0, size + 1] = desk.totals[0, size] + owned.terms[q, 0, rank]
-        desk.totals[1, size + 1] = desk.totals[1, size] + owned.terms[q, 1, rank]
+        workspace.totals[0, size + 1] = workspace.totals[0, size] + owned.terms[q, 0, rank]
+        workspace.totals[1, size + 1] = workspace.totals[1, size] + owned.terms[q, 1, rank]
 
 
 @kernel
-def take_seats(q: int, rival: int, owned: Owned, seats: IndexArray) -> tuple[int, int]:
+def list_playing_ranks(q: int, rival: int, owned: Owned, playing_ranks: IndexArray) -> tuple[int, int]:
     """List the ranks that play against a rival, or all if it is 0; return how many, and how many are the rival's."""
     n, against = 0, 0
     for r in range(owned.lengths[q]):
@@ -64,7 +73,7 @@ def take_seats(q: int, rival: int, owned: Owned, seats: IndexArray) -> tuple[int
             against += slot == rival
             if slot not in (0, rival):
                 continue
-        seats[n] = r
+        playing_ranks[n] = r
         n += 1
     return n, against
 
@@ -85,7 +94,14 @@ def matters(joined: int, out: int, chances: FloatArray) -> bool:
 
 @kernel
 def add_branches(
-    q: int, n: int, weight: float, owned: Owned, rules: Rules, chances: FloatArray, desk: Desk, values: FloatArray
+    q: int,
+    n: int,
+    weight: float,
+    owned: Owned,
+    rules: Rules,
+    chances: FloatArray,
+    workspace: OwnerScratch,
+    values: FloatArray,
 ) -> None:
     """Add the values of the owners in one game of a query.
 
@@ -99,22 +115,27 @@ def add_branches(
         Who is near, and what a coalition earns.
     chances : float64 array of shape (> most who can be in, > n_owners)
         Chance that a given owners are in and b given ones are out.
-    desk : Desk
-        Scratch; its `seats` are taken.
+    workspace : Desk
+        Scratch; its `playing_ranks` are taken.
     values : float64 array of shape (n_owners,)
         Updated.
     """
-    seats, status, turns, sums = desk.seats, desk.status, desk.turns, desk.sums
-    owners, k, nobody = owned.owners[q], rules.k, owned.empty[q]
+    playing_ranks, status, decision_stack, sums = (
+        workspace.playing_ranks,
+        workspace.status,
+        workspace.decision_stack,
+        workspace.sums,
+    )
+    owners, k, empty_utility = owned.owners[q], rules.k, owned.empty[q]
     j, size, depth, joined = 0, 0, 0, 0
     sums[0, 0], sums[1, 0] = 0.0, 0.0
     while True:
         drawn = True
         while j < n and size < k:
-            owner = owners[seats[j]]
+            owner = owners[playing_ranks[j]]
             if status[owner] == UNKNOWN:
                 status[owner] = IN
-                turns[0, depth], turns[1, depth] = j, size
+                decision_stack[0, depth], decision_stack[1, depth] = j, size
                 depth += 1
                 joined += 1
                 sums[0, depth], sums[1, depth] = 0.0, 0.0
@@ -122,11 +143,11 @@ def add_branches(
                 if not drawn:
                     break
             if status[owner] == IN:
-                admit(q, seats[j], size, owned, rules, desk)
+                admit(q, playing_ranks[j], size, owned, rules, workspace)
                 size += 1
             j += 1
         if drawn:
-            gain, out = weight * (earned_by(q, size, owned, rules, desk) - nobody), depth - joined
+            gain, out = weight * (utility_of_members(q, size, owned, rules, workspace) - empty_utility), depth - joined
             if joined > 0:
                 sums[0, depth] += gain * chances[joined - 1, out]
             if out > 0:
@@ -134,8 +155,8 @@ def add_branches(
         # Back to the last owner who is in, who is put out; whoever has been both is not decided on any more.
         ahead = False
         while depth > 0 and not ahead:
-            j, size = turns[0, depth - 1], turns[1, depth - 1]
-            owner = owners[seats[j]]
+            j, size = decision_stack[0, depth - 1], decision_stack[1, depth - 1]
+            owner = owners[playing_ranks[j]]
             sums[0, depth - 1] += sums[0, depth]
             sums[1, depth - 1] += sums[1, depth]
             if status[owner] == IN:
@@ -154,21 +175,23 @@ def add_branches(
 
 
 @kernel
-def owner_values(owned: Owned, rules: Rules, chances: FloatArray, desk: Desk, values: FloatArray) -> None:
+def owner_values(owned: Owned, rules: Rules, chances: FloatArray, workspace: OwnerScratch, values: FloatArray) -> None:
     """Fill `values`, of shape (n_queries, n_owners), with the value of each owner for each query."""
     for q in range(values.shape[0]):
         values[q, :] = 0.0
         memberless = rules.rivals
         for rival in range(1, rules.rivals + 2) if rules.pairs else range(1):
-            n, against = take_seats(q, rival, owned, desk.seats)
+            n, against = list_playing_ranks(q, rival, owned, workspace.playing_ranks)
             memberless -= against > 0
             weight = weight_of(rival, against, memberless, rules)
             if n > 0 and weight != 0.0:
-                add_branches(q, n, weight, owned, rules, chances, desk, values[q])
+                add_branches(q, n, weight, owned, rules, chances, workspace, values[q])
 
 
 @kernel
-def chance_of_few(q: int, n: int, owned: Owned, chances: FloatArray, desk: Desk, ways: FloatArray) -> float:
+def chance_of_few(
+    q: int, n: int, owned: Owned, chances: FloatArray, workspace: OwnerScratch, ways: FloatArray
+) -> float:
     """Return the chance that the owners who join hold fewer than k of the points that are seated.
 
     One owner, who holds the most, is left out: the others are those of a coalition that this owner joins.
@@ -180,11 +203,11 @@ def chance_of_few(q: int, n: int, owned: Owned, chances: FloatArray, desk: Desk,
     ways : float64 array of shape (most who can be in, k)
         Scratch: in how many ways so many owners hold so many points.
     """
-    counts, known, n_known = desk.status, desk.known, 0
+    counts, known, n_known = workspace.status, workspace.known, 0
     most, k = ways.shape
-    owners, seats = owned.owners[q], desk.seats
+    owners, playing_ranks = owned.owners[q], workspace.playing_ranks
     for j in range(n):
-        owner = owners[seats[j]]
+        owner = owners[playing_ranks[j]]
         if counts[owner] == 0:
             known[n_known] = owner
             n_known += 1
@@ -213,15 +236,17 @@ def chance_of_few(q: int, n: int, owned: Owned, chances: FloatArray, desk: Desk,
 
 
 @kernel
-def unseen(owned: Owned, rules: Rules, chances: FloatArray, desk: Desk, ways: FloatArray, shares: FloatArray) -> None:
+def unseen(
+    owned: Owned, rules: Rules, chances: FloatArray, workspace: OwnerScratch, ways: FloatArray, shares: FloatArray
+) -> None:
     """Fill `shares`, of shape (n_queries,), with the chance that points beyond a list vote, mean over its games."""
     for q in range(shares.shape[0]):
         memberless, shares[q], total = rules.rivals, 0.0, 0.0
         for rival in range(1, rules.rivals + 2) if rules.pairs else range(1):
-            n, against = take_seats(q, rival, owned, desk.seats)
+            n, against = list_playing_ranks(q, rival, owned, workspace.playing_ranks)
             memberless -= against > 0
             weight = weight_of(rival, against, memberless, rules)
             if weight != 0.0:
                 total += weight
-                shares[q] += weight * chance_of_few(q, n, owned, chances, desk, ways)
+                shares[q] += weight * chance_of_few(q, n, owned, chances, workspace, ways)
         shares[q] /= total

@@ -6,8 +6,8 @@ import math
 
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.owner_arrays import Desk, Owned, Rules
-from pivotal.kernels.owner_branching import IN, OUT, UNKNOWN, admit, earned_by, take_seats, weight_of
+from pivotal.kernels.owner_arrays import Owned, OwnerScratch, Rules
+from pivotal.kernels.owner_branching import IN, OUT, UNKNOWN, admit, list_playing_ranks, utility_of_members, weight_of
 from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
 from pivotal.kernels.sampling_draws import log_absence, shuffle, start_stream, uniform
 from pivotal.kernels.sampling_sums import close_batch, record
@@ -22,7 +22,7 @@ def gather(
     n_known: int,
     owned: Owned,
     rules: Rules,
-    desk: Desk,
+    workspace: OwnerScratch,
     stream: IndexArray,
 ) -> tuple[int, int]:
     """Collect the nearest members of a coalition; return how many, and of how many owners it is known who is in.
@@ -44,17 +44,17 @@ def gather(
     stream : int64 array of shape (4,)
         Advanced.
     """
-    owners, seats, status, size = owned.owners[q], desk.seats, desk.status, 0
+    owners, playing_ranks, status, size = owned.owners[q], workspace.playing_ranks, workspace.status, 0
     for j in range(n):
-        owner = owners[seats[j]]
+        owner = owners[playing_ranks[j]]
         if owner == without:
             continue
         if status[owner] == UNKNOWN:
             status[owner] = IN if uniform(stream) >= absent else OUT
-            desk.known[n_known] = owner
+            workspace.known[n_known] = owner
             n_known += 1
         if status[owner] == IN:
-            admit(q, seats[j], size, owned, rules, desk)
+            admit(q, playing_ranks[j], size, owned, rules, workspace)
             size += 1
             if size == rules.k:
                 break
@@ -62,27 +62,27 @@ def gather(
 
 
 @kernel
-def link_ranks(q: int, n: int, owned: Owned, desk: Desk) -> None:
+def link_ranks(q: int, n: int, owned: Owned, workspace: OwnerScratch) -> None:
     """Lead from each owner to their nearest rank among the seats, and from each rank to the owner's next."""
-    heads, nexts, owners = desk.heads, desk.nexts, owned.owners[q]
+    heads, nexts, owners = workspace.heads, workspace.nexts, owned.owners[q]
     for owner in range(heads.shape[0]):
         heads[owner] = -1
     for j in range(n - 1, -1, -1):
-        rank = desk.seats[j]
+        rank = workspace.playing_ranks[j]
         nexts[rank] = heads[owners[rank]]
         heads[owners[rank]] = rank
 
 
 @kernel
-def gather_with(q: int, owner: int, n_others: int, owned: Owned, rules: Rules, desk: Desk) -> int:
+def gather_with(q: int, owner: int, n_others: int, owned: Owned, rules: Rules, workspace: OwnerScratch) -> int:
     """Collect the nearest members of a coalition that an owner joins, given its nearest before; return how many."""
-    rank, j, size = desk.heads[owner], 0, 0
+    rank, j, size = workspace.heads[owner], 0, 0
     while size < rules.k and (rank >= 0 or j < n_others):
-        if j == n_others or (rank >= 0 and rank < desk.others[j]):
-            admit(q, rank, size, owned, rules, desk)
-            rank = desk.nexts[rank]
+        if j == n_others or (rank >= 0 and rank < workspace.others[j]):
+            admit(q, rank, size, owned, rules, workspace)
+            rank = workspace.nexts[rank]
         else:
-            admit(q, desk.others[j], size, owned, rules, desk)
+            admit(q, workspace.others[j], size, owned, rules, workspace)
             j += 1
         size += 1
     return size
@@ -90,8 +90,8 @@ def gather_with(q: int, owner: int, n_others: int, owned: Owned, rules: Rules, d
 
 @kernel
 def coalitions_of_owners(
-    size: int, q: int, n: int, scale: float, owned: Owned, rules: Rules, law: Law, desk: Desk, scratch: Scratch,
-    moments: FloatArray,
+    size: int, q: int, n: int, scale: float, owned: Owned, rules: Rules, law: Law, workspace: OwnerScratch,
+    scratch: Scratch, moments: FloatArray,
 ) -> None:  # fmt: skip
     """Draw coalitions of owners and count what each owner near enough to matter contributes.
 
@@ -108,22 +108,22 @@ def coalitions_of_owners(
     moments : float64 array of shape (2,)
         As in `sampling_sums.record`.
     """
-    known, status, stream = desk.known, desk.status, scratch.stream
+    known, status, stream = workspace.known, workspace.status, scratch.stream
     for _ in range(size):
         absent = math.exp(log_absence(law, stream))
-        n_others, near = gather(q, n, -1, absent, 0, owned, rules, desk, stream)
-        now, n_known = earned_by(q, n_others, owned, rules, desk), near
+        n_others, near = gather(q, n, -1, absent, 0, owned, rules, workspace, stream)
+        now, n_known = utility_of_members(q, n_others, owned, rules, workspace), near
         for j in range(n_others):
-            desk.others[j] = desk.members[j]
+            workspace.others[j] = workspace.members[j]
         # Whoever has no point nearer than the k-th of the coalition neither adds nor takes away anything.
         for i in range(near):
             owner = known[i]
             if status[owner] == IN:
-                present, n_known = gather(q, n, owner, absent, n_known, owned, rules, desk, stream)
-                gain = now - earned_by(q, present, owned, rules, desk)
+                present, n_known = gather(q, n, owner, absent, n_known, owned, rules, workspace, stream)
+                gain = now - utility_of_members(q, present, owned, rules, workspace)
             else:
-                present = gather_with(q, owner, n_others, owned, rules, desk)
-                gain = earned_by(q, present, owned, rules, desk) - now
+                present = gather_with(q, owner, n_others, owned, rules, workspace)
+                gain = utility_of_members(q, present, owned, rules, workspace) - now
             if gain != 0.0:
                 record(owner, scale * gain, 1.0, scratch.tallies, moments)
         for i in range(n_known):
@@ -132,11 +132,11 @@ def coalitions_of_owners(
 
 @kernel
 def orders_of_owners(
-    size: int, q: int, scale: float, owned: Owned, rules: Rules, law: Law, desk: Desk, scratch: Scratch,
+    size: int, q: int, scale: float, owned: Owned, rules: Rules, law: Law, workspace: OwnerScratch, scratch: Scratch,
     moments: FloatArray,
 ) -> None:  # fmt: skip
     """Let the owners join in random orders, and keep the nearest k points; as `coalitions_of_owners`."""
-    order, others, heads, k = scratch.order, desk.others, desk.heads, rules.k
+    order, others, heads, k = scratch.order, workspace.others, workspace.heads, rules.k
     n_owners = heads.shape[0]
     for owner in range(n_owners):
         order[owner] = owner
@@ -147,10 +147,10 @@ def orders_of_owners(
             owner = int(order[s])
             if heads[owner] < 0 or (present == k and heads[owner] > others[k - 1]):
                 continue
-            present = gather_with(q, owner, present, owned, rules, desk)
+            present = gather_with(q, owner, present, owned, rules, workspace)
             for j in range(present):
-                others[j] = desk.members[j]
-            after = earned_by(q, present, owned, rules, desk)
+                others[j] = workspace.members[j]
+            after = utility_of_members(q, present, owned, rules, workspace)
             if after != now:
                 record(owner, scale * (after - now), law.weights[s], scratch.tallies, moments)
             now = after
@@ -158,7 +158,13 @@ def orders_of_owners(
 
 @kernel
 def owner_estimates(
-    owned: Owned, rules: Rules, law: Law, streams: Streams, desk: Desk, scratch: Scratch, estimates: Estimates
+    owned: Owned,
+    rules: Rules,
+    law: Law,
+    streams: Streams,
+    workspace: OwnerScratch,
+    scratch: Scratch,
+    estimates: Estimates,
 ) -> None:
     """Add batches of samples to the estimates of the owners, for each query.
 
@@ -168,7 +174,7 @@ def owner_estimates(
         Who is near, and what a coalition earns.
     law, streams : Law, Streams
         How samples are drawn, and from which streams.
-    desk, scratch : Desk, Scratch
+    workspace, scratch : Desk, Scratch
         Memory.
     estimates : Estimates
         Of shape (n_queries, n_owners); updated.
@@ -179,17 +185,17 @@ def owner_estimates(
     for q in range(n_queries):
         memberless, moments = rules.rivals, estimates.moments[q]
         for rival in range(1, rules.rivals + 2) if rules.pairs else range(1):
-            n, against = take_seats(q, rival, owned, desk.seats)
+            n, against = list_playing_ranks(q, rival, owned, workspace.playing_ranks)
             memberless -= against > 0
             weight = weight_of(rival, against, memberless, rules)
             if n == 0 or weight == 0.0:
                 continue
-            link_ranks(q, n, owned, desk)
+            link_ranks(q, n, owned, workspace)
             for b in range(streams.batches.shape[0]):
                 start_stream(streams.seed, int(streams.queries[q]), rival, int(streams.batches[b]), scratch.stream)
                 size = int(streams.sizes[b])
                 if law.permute:
-                    orders_of_owners(size, q, weight, owned, rules, law, desk, scratch, moments)
+                    orders_of_owners(size, q, weight, owned, rules, law, workspace, scratch, moments)
                 else:
-                    coalitions_of_owners(size, q, n, weight, owned, rules, law, desk, scratch, moments)
+                    coalitions_of_owners(size, q, n, weight, owned, rules, law, workspace, scratch, moments)
                 close_batch(n_owners - 1, size, streams.total, scratch, estimates.means[q], estimates.variances[q])

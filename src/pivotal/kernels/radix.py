@@ -48,7 +48,7 @@ class Sorter(NamedTuple):
     """Shape (n_train,)."""
     other: WordArray
     """Shape (n_train,)."""
-    tally: CodeArray
+    histogram: CodeArray
     """How often each digit has each value, shape (6, 2048)."""
     near: Scratch
     """Room for the points of a run."""
@@ -68,7 +68,7 @@ def make_sorter(n_train: int) -> Sorter:
     return Sorter(
         words=np.empty(n_train, np.uint64),
         other=np.empty(n_train, np.uint64),
-        tally=np.empty((6, 1 << _DIGIT), np.int32),
+        histogram=np.empty((6, 1 << _DIGIT), np.int32),
         near=make_scratch(n_train),
         index_bits=64 - score_bits(n_train),
         digits=2 if n_train <= 1 << 18 else 3,
@@ -114,34 +114,34 @@ def make_words(row: FloatArray, norms: FloatArray, scale: float, shift: float, o
 @kernel
 def sort_digits(count: int, digits: int, sorter: Sorter) -> WordArray:
     """Sort the first `count` words by their leading digits; return the array that holds them."""
-    tally, source, target = sorter.tally, sorter.words, sorter.other
+    histogram, source, target = sorter.histogram, sorter.words, sorter.other
     mask = np.uint64((1 << _DIGIT) - 1)
     for digit in range(digits):
         for value in range(1 << _DIGIT):
-            tally[digit, value] = 0
+            histogram[digit, value] = 0
     if digits == 2:
         for c in range(count):
             word = source[c]
-            tally[0, (word >> np.uint64(64 - 2 * _DIGIT)) & mask] += 1
-            tally[1, word >> np.uint64(64 - _DIGIT)] += 1
+            histogram[0, (word >> np.uint64(64 - 2 * _DIGIT)) & mask] += 1
+            histogram[1, word >> np.uint64(64 - _DIGIT)] += 1
     else:
         for c in range(count):
             word = source[c] >> np.uint64(max(0, 64 - digits * _DIGIT))
             for digit in range(digits):
-                tally[digit, word & mask] += 1
+                histogram[digit, word & mask] += 1
                 word >>= np.uint64(_DIGIT)
     for digit in range(digits):
         position = 0
         for value in range(1 << _DIGIT):
-            occurs = tally[digit, value]
-            tally[digit, value] = position
+            occurs = histogram[digit, value]
+            histogram[digit, value] = position
             position += occurs
         place = np.uint64(max(0, 64 - digits * _DIGIT) + digit * _DIGIT)
         for c in range(count):
             word = source[c]
             here = (word >> place) & mask
-            position = tally[digit, here]
-            tally[digit, here] = position + 1
+            position = histogram[digit, here]
+            histogram[digit, here] = position + 1
             target[position] = word
         source, target = target, source
     return source
@@ -301,7 +301,7 @@ def order_rows(
 
 
 @kernel
-def spread_rows(indices: CodeArray, values: FloatArray, rows: FloatArray) -> None:
+def scatter_rows(indices: CodeArray, values: FloatArray, rows: FloatArray) -> None:
     """Fill rows[q, i] with the value of point i in the order of query q, 0 for a point that is not in it.
 
     Parameters

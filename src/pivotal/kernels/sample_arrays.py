@@ -68,7 +68,7 @@ class Scratch(NamedTuple):
     where: IndexArray
     """Which neighbour a rank is; shape (depth,)."""
 
-    seated: AnyArray
+    counts: AnyArray
     """Who plays; bool, shape (depth,)."""
 
     tallies: FloatArray

@@ -19,7 +19,7 @@ from pivotal.kernels.sampling_draws import draw_members, shuffle, start_stream
 
 
 @kernel
-def earned(kind: int, rule: float, empty: float, first: float, second: float) -> float:
+def utility_of_sums(kind: int, rule: float, empty: float, first: float, second: float) -> float:
     """Say what a coalition earns, given its two sums; `rule` is the threshold of a lead, or k."""
     if second == 0.0:
         return empty
@@ -105,7 +105,7 @@ def coalition_batch(
     ----------
     size, n, k : int
         Samples, ranks, and neighbours that vote.
-    kind, rule, empty : as in `earned`
+    kind, rule, empty : as in `utility_of_sums`
     scale : float
         What marginal contributions are multiplied with.
     law : Law
@@ -124,7 +124,7 @@ def coalition_batch(
         for j in range(min(found, k)):
             first += terms[0, nearest[j]]
             second += terms[1, nearest[j]]
-        now = earned(kind, rule, empty, first, second)
+        now = utility_of_sums(kind, rule, empty, first, second)
         # Sums with whoever moves up when a member leaves, and without whoever is pushed out when somebody joins.
         up_first, up_second, out_first, out_second, last = first, second, first, second, n - 1
         if found > k:
@@ -139,9 +139,9 @@ def coalition_batch(
         for i in range(last + 1):
             if j < found and nearest[j] == i:
                 j += 1
-                gain = now - earned(kind, rule, empty, up_first - terms[0, i], up_second - terms[1, i])
+                gain = now - utility_of_sums(kind, rule, empty, up_first - terms[0, i], up_second - terms[1, i])
             else:
-                gain = earned(kind, rule, empty, out_first + terms[0, i], out_second + terms[1, i]) - now
+                gain = utility_of_sums(kind, rule, empty, out_first + terms[0, i], out_second + terms[1, i]) - now
             if gain != 0.0:
                 record(i, scale * gain, 1.0, scratch.tallies, moments)
     return farthest
@@ -174,9 +174,9 @@ def permutation_batch(
 ) -> None:
     """Let the points of one list join in random orders, and keep the nearest k; parameters as in `coalition_batch`.
 
-    Points that are not `seated` join without effect.
+    Points that are not `counts` join without effect.
     """
-    order, top, seated = scratch.order, scratch.nearest, scratch.seated
+    order, top, counts = scratch.order, scratch.nearest, scratch.counts
     for i in range(n):
         order[i] = i
     for _ in range(size):
@@ -184,14 +184,14 @@ def permutation_batch(
         now, present = empty, 0
         for s in range(n):
             i = int(order[s])
-            if not seated[i] or (present == k and i > top[k - 1]):
+            if not counts[i] or (present == k and i > top[k - 1]):
                 continue
             present = join(i, k, present, top)
             first, second = 0.0, 0.0
             for j in range(present):
                 first += terms[0, top[j]]
                 second += terms[1, top[j]]
-            after = earned(kind, rule, empty, first, second)
+            after = utility_of_sums(kind, rule, empty, first, second)
             if after != now:
                 record(i, scale * (after - now), law.weights[s], scratch.tallies, moments)
             now = after
@@ -225,7 +225,7 @@ def sum_estimates(
     n_queries, depth = estimates.means.shape
     for i in range(depth):
         scratch.where[i] = i
-        scratch.seated[i] = True
+        scratch.counts[i] = True
     for q in range(n_queries):
         moments = estimates.moments[q]
         for b in range(streams.batches.shape[0]):
@@ -266,7 +266,7 @@ def pair_estimates(
     k, rule, scale, law, streams, scratch, estimates : as in `sum_estimates`
     """
     n_queries, depth = estimates.means.shape
-    terms, where, seated = scratch.terms, scratch.where, scratch.seated
+    terms, where, counts = scratch.terms, scratch.where, scratch.counts
     for q in range(n_queries):
         moments, memberless = estimates.moments[q], games
         # After the last rival stand all that have no members here: they play one and the same game.
@@ -274,10 +274,10 @@ def pair_estimates(
             n, against = 0, 0
             for i in range(depth):
                 slot = slots[q, i]
-                seated[i] = slot in (0, rival)
+                counts[i] = slot in (0, rival)
                 against += slot == rival
                 # Coalitions are drawn from the two classes alone; in an order all take part.
-                if law.permute or seated[i]:
+                if law.permute or counts[i]:
                     where[n] = i
                     terms[0, n] = votes[q, i] if slot == 0 else -votes[q, i]
                     terms[1, n] = 1.0

@@ -14,7 +14,7 @@ from pivotal.kernels.sampling_sums import close_batch, join, record
 
 
 @kernel
-def earned_by_votes(
+def utility_of_votes(
     nearest: IndexArray,
     size: int,
     without: int,
@@ -24,7 +24,7 @@ def earned_by_votes(
     games: int,
     threshold: float,
     plurality: bool,
-    tally: FloatArray,
+    vote_counts: FloatArray,
 ) -> float:
     """Say what a coalition earns: the number of games won, or 1 for winning the plurality.
 
@@ -44,7 +44,7 @@ def earned_by_votes(
         A lead above it wins.
     plurality : bool
         Whether the right class must beat all others at once.
-    tally : float64 array of shape (> largest slot,)
+    vote_counts : float64 array of shape (> largest slot,)
         Scratch, zero on entry and on exit.
     """
     members, right = 0, 0.0
@@ -52,15 +52,15 @@ def earned_by_votes(
         i = nearest[j] if j < size else extra
         if i != without:
             members += 1
-            tally[slots[i]] += votes[i]
-    right = tally[0]
-    tally[0] = 0.0
+            vote_counts[slots[i]] += votes[i]
+    right = vote_counts[0]
+    vote_counts[0] = 0.0
     rivals, won, most = 0, 0, 0.0
     for j in range(size + (extra >= 0)):
         i = nearest[j] if j < size else extra
-        against = tally[slots[i]]
+        against = vote_counts[slots[i]]
         if against > 0.0:  # each class once, as it is cleared when it has been looked at
-            tally[slots[i]] = 0.0
+            vote_counts[slots[i]] = 0.0
             rivals += 1
             won += right - against > threshold
             most = max(most, against)
@@ -87,7 +87,7 @@ def vote_coalitions(
     moments: FloatArray,
 ) -> int:
     """Draw coalitions of one list, as `coalition_batch` does; return the farthest rank that could change anything."""
-    nearest, tally, farthest = scratch.nearest, scratch.votes, 0
+    nearest, vote_counts, farthest = scratch.nearest, scratch.votes, 0
     for _ in range(size):
         found = draw_members(n, k + 1, law, nearest, scratch.stream)
         top = min(found, k)
@@ -95,14 +95,14 @@ def vote_coalitions(
         stay = top if found < k else k - 1
         last = n - 1 if found < k else int(nearest[k - 1])
         farthest = max(farthest, last)
-        now = earned_by_votes(nearest, top, -1, -1, slots, votes, games, rule, plurality, tally)
+        now = utility_of_votes(nearest, top, -1, -1, slots, votes, games, rule, plurality, vote_counts)
         j = 0
         for i in range(last + 1):
             if j < found and nearest[j] == i:
                 j += 1
-                gain = now - earned_by_votes(nearest, found, i, -1, slots, votes, games, rule, plurality, tally)
+                gain = now - utility_of_votes(nearest, found, i, -1, slots, votes, games, rule, plurality, vote_counts)
             else:
-                gain = earned_by_votes(nearest, stay, -1, i, slots, votes, games, rule, plurality, tally) - now
+                gain = utility_of_votes(nearest, stay, -1, i, slots, votes, games, rule, plurality, vote_counts) - now
             if gain != 0.0:
                 record(i, scale * gain, 1.0, scratch.tallies, moments)
     return farthest
@@ -124,7 +124,7 @@ def vote_permutations(
     moments: FloatArray,
 ) -> None:
     """Let the points of one list join in random orders, as `permutation_batch` does."""
-    order, top, tally = scratch.order, scratch.nearest, scratch.votes
+    order, top, vote_counts = scratch.order, scratch.nearest, scratch.votes
     for i in range(n):
         order[i] = i
     for _ in range(size):
@@ -135,7 +135,7 @@ def vote_permutations(
             if present == k and i > top[k - 1]:
                 continue
             present = join(i, k, present, top)
-            after = earned_by_votes(top, present, -1, -1, slots, votes, games, rule, plurality, tally)
+            after = utility_of_votes(top, present, -1, -1, slots, votes, games, rule, plurality, vote_counts)
             if after != now:
                 record(i, scale * (after - now), law.weights[s], scratch.tallies, moments)
             now = after
@@ -163,19 +163,19 @@ def vote_estimates(
         0 for the right class, 1, 2, ... for the wrong ones.
     votes : int32 array of shape (n_queries, depth)
         Votes of the neighbours.
-    games, rule, plurality : as in `earned_by_votes`
+    games, rule, plurality : as in `utility_of_votes`
     k, scale, law, streams, scratch, estimates : as in `sampling_sums.sum_estimates`
     """
     n_queries, n = estimates.means.shape
     for i in range(n):
         scratch.where[i] = i
     for q in range(n_queries):
-        who, loud, moments = slots[q], votes[q], estimates.moments[q]
+        who, own_votes, moments = slots[q], votes[q], estimates.moments[q]
         for b in range(streams.batches.shape[0]):
             start_stream(streams.seed, int(streams.queries[q]), 0, int(streams.batches[b]), scratch.stream)
             size, last = int(streams.sizes[b]), n - 1
             if law.permute:
-                vote_permutations(size, n, k, who, loud, games, rule, plurality, scale, law, scratch, moments)
+                vote_permutations(size, n, k, who, own_votes, games, rule, plurality, scale, law, scratch, moments)
             else:
-                last = vote_coalitions(size, n, k, who, loud, games, rule, plurality, scale, law, scratch, moments)
+                last = vote_coalitions(size, n, k, who, own_votes, games, rule, plurality, scale, law, scratch, moments)
             close_batch(last, size, streams.total, scratch, estimates.means[q], estimates.variances[q])

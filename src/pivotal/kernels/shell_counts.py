@@ -67,7 +67,7 @@ class Points(NamedTuple):
     """Square of the scale that scores are in."""
 
 
-class Desk(NamedTuple):
+class ShellScratch(NamedTuple):
     """Scratch for one thread."""
 
     codes: CodeArray
@@ -80,9 +80,9 @@ class Desk(NamedTuple):
     """Shape (1,)."""
 
 
-def make_desk(size: int) -> Desk:
+def make_shell_scratch(size: int) -> ShellScratch:
     """Scratch for tiles of so many points."""
-    return Desk(np.empty(size, np.int32), np.empty(size), np.empty(1, np.int64), np.empty(1))
+    return ShellScratch(np.empty(size, np.int32), np.empty(size), np.empty(1, np.int64), np.empty(1))
 
 
 @kernel
@@ -93,19 +93,24 @@ def place_of(square: float, slopes: FloatArray, places: FloatArray) -> float:
 
 
 @kernel
-def exact_shell(points: Points, q: int, index: int, slopes: FloatArray, places: FloatArray, desk: Desk) -> int:
+def exact_shell(
+    points: Points, q: int, index: int, slopes: FloatArray, places: FloatArray, scratch: ShellScratch
+) -> int:
     """Shell of a point by its exact distance."""
-    desk.listed[0] = index
-    measure_rows(points.X, points.queries[q], desk.listed, 0, 1, points.squared, desk.distance)
-    square = desk.distance[0] if points.squared else desk.distance[0] * desk.distance[0]
+    scratch.listed[0] = index
+    measure_rows(points.X, points.queries[q], scratch.listed, 0, 1, points.squared, scratch.distance)
+    square = scratch.distance[0] if points.squared else scratch.distance[0] * scratch.distance[0]
     return int(place_of(square * points.unit, slopes, places))
 
 
 @kernel
-def find_shells(tile: Tile, q: int, walls: Walls, points: Points, labels: CodeArray, target: int, desk: Desk) -> None:
-    """Fill `desk.codes` with the shells of the points of a tile around query q, and whether they are right."""
+def find_shells(
+    tile: Tile, q: int, walls: Walls, points: Points, labels: CodeArray, target: int, scratch: ShellScratch
+) -> None:
+    """Fill `scratch.codes` with the shells of the points of a tile around query q, and whether they are right."""
     width = tile.norms.shape[0]
-    scores, norms, codes, own = tile.scores[q], tile.norms, desk.codes[:width], labels[tile.first : tile.first + width]
+    scores, norms, codes = tile.scores[q], tile.norms, scratch.codes[:width]
+    own = labels[tile.first : tile.first + width]
     offset, slack = walls.offsets[q], walls.slack[q]
     a, b, c = walls.slopes[q, 0], walls.slopes[q, 1], walls.slopes[q, 2]
     at_a, at_b, at_c = walls.places[q, 0], walls.places[q, 1], walls.places[q, 2]
@@ -122,7 +127,7 @@ def find_shells(tile: Tile, q: int, walls: Walls, points: Points, labels: CodeAr
             place = scores[i] + norms[i] + offset
             place = min(min(a * place + at_a, b * place + at_b), c * place + at_c)
             if int(min(max(place - slack, 0.0), _TOP)) != int(min(max(place + slack, 0.0), _TOP)):
-                shell = exact_shell(points, q, tile.first + i, walls.slopes[q], walls.places[q], desk)
+                shell = exact_shell(points, q, tile.first + i, walls.slopes[q], walls.places[q], scratch)
                 codes[i] = 2 * shell + (own[i] == target)
 
 
@@ -136,7 +141,7 @@ def count_tile(
     counts: npt.NDArray[np.int32],
     near: CodeArray,
     n_near: IndexArray,
-    desk: Desk,
+    scratch: ShellScratch,
 ) -> None:
     """Count the points of a tile by shell and by whether they are right, and list those of shell 0.
 
@@ -156,10 +161,10 @@ def count_tile(
     for q in range(tile.scores.shape[0]):
         if not walls.usable[q]:
             continue
-        find_shells(tile, q, walls, points, labels, targets[q], desk)
+        find_shells(tile, q, walls, points, labels, targets[q], scratch)
         own_counts = counts[q].ravel()
         for i in range(tile.norms.shape[0]):
-            code = np.uint32(desk.codes[i])  # not negative: nothing to look for from the end
+            code = np.uint32(scratch.codes[i])  # not negative: nothing to look for from the end
             own_counts[code] += 1
             if code < 2:
                 if n_near[q] < near.shape[1]:
@@ -181,7 +186,7 @@ def add_tile(
     at: IndexArray,
     weights: FloatArray,
     sums: FloatArray,
-    desk: Desk,
+    scratch: ShellScratch,
 ) -> None:
     """Add the values of the points of a tile to their sums, query after query.
 
@@ -201,12 +206,12 @@ def add_tile(
         What the queries weigh, or nothing, and the sums of all points: as in `pivotal.kernels.accumulate.add_moments`.
     """
     width = tile.norms.shape[0]
-    values = desk.values[:width]
+    values = scratch.values[:width]
     for q in range(tile.scores.shape[0]):
-        find_shells(tile, q, walls, points, labels, targets[q], desk)
+        find_shells(tile, q, walls, points, labels, targets[q], scratch)
         table = tables[q].ravel()
         for i in range(width):
-            values[i] = table[np.uint32(desk.codes[i])]
+            values[i] = table[np.uint32(scratch.codes[i])]
         while at[q] < starts[q + 1] and near[at[q]] < tile.first + width:
             values[near[at[q]] - tile.first] = near_values[at[q]]
             at[q] += 1

@@ -22,7 +22,7 @@ an index that is not known to be exact; `Index.exact` says what it is, and an ob
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
 from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
 from pivotal.neighbors._balls import Balls, as_balls, check_no_own
-from pivotal.neighbors._external import ForeignIndex, TreeIndex
+from pivotal.neighbors._external import ExternalIndex, TreeIndex
 from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of, shells_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
@@ -40,10 +40,10 @@ __all__ = [
     "Balls",
     "BruteIndex",
     "ChunkedIndex",
+    "ExternalIndex",
     "FaissFlat",
     "FaissHNSW",
     "FaissIVF",
-    "ForeignIndex",
     "HNSWLib",
     "Index",
     "KeptLists",

@@ -159,7 +159,7 @@ class ApproximateIndex(Index):
 
     def _find(self, queries: FloatArray, depth: int) -> Neighbors:
         if self.n_train < _SMALLEST or depth > _LONGEST * self.n_train:
-            return self._everyone.search(queries, depth, self._n_threads)
+            return self._exhaustive.search(queries, depth, self._n_threads)
         asked = min(self.n_train, depth + self._spare(depth))
         exact, rough, unfit = self._space.place(queries)
         candidates = np.full((len(queries), asked), -1, np.int64)
@@ -176,7 +176,7 @@ class ApproximateIndex(Index):
         short = candidates[:, asked - depth] < 0
         short[~short] |= self._doubtful(rough[~short], last[~short], answer[1][~short, -1])
         if short.any():
-            answer[0][short], answer[1][short] = self._everyone.search(queries[short], depth, self._n_threads)
+            answer[0][short], answer[1][short] = self._exhaustive.search(queries[short], depth, self._n_threads)
         return answer
 
     def _rank(self, queries: FloatArray, candidates: IndexArray, depth: int) -> Neighbors:
@@ -197,7 +197,7 @@ class ApproximateIndex(Index):
         return indices, distances
 
     @cached_property
-    def _everyone(self) -> Engine:
+    def _exhaustive(self) -> Engine:
         """The exhaustive search, made when it is first needed."""
         return make_engine(self._X, self._metric, None, self._n_threads)
 

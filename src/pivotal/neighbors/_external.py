@@ -83,7 +83,7 @@ class TreeIndex(Index):
         return indices, distances
 
 
-class ForeignIndex(Index):
+class ExternalIndex(Index):
     """Asks someone else, and checks the answer. Equal distances within a list are put in order of index.
 
     Parameters
@@ -105,8 +105,8 @@ class ForeignIndex(Index):
         self._source = source
         claim = getattr(source, "exact", None)
         self.exact = bool(claim) if isinstance(claim, bool | np.bool_) else None
-        self._speaks_search = hasattr(source, "search")
-        self._name = f"{type(source).__name__}.{'search' if self._speaks_search else 'kneighbors'}"
+        self._has_search = hasattr(source, "search")
+        self._name = f"{type(source).__name__}.{'search' if self._has_search else 'kneighbors'}"
         if isinstance(source, BaseEstimator):
             try:
                 check_is_fitted(source)
@@ -127,13 +127,13 @@ class ForeignIndex(Index):
         return queries
 
     def _find(self, queries: Any, depth: int) -> Neighbors:
-        if self._speaks_search:
+        if self._has_search:
             answer = self._source.search(queries, depth)
         else:
             answer = self._source.kneighbors(queries, n_neighbors=depth, return_distance=True)
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise TypeError(f"{self._name} must return (indices, distances); got {type(answer).__name__}.")
-        indices, distances = (np.asarray(part) for part in (answer if self._speaks_search else answer[::-1]))
+        indices, distances = (np.asarray(part) for part in (answer if self._has_search else answer[::-1]))
         self._check_answer(indices, distances, (queries.shape[0], depth))
         return order_ties(indices.astype(np.int64), distances.astype(np.float64))
 

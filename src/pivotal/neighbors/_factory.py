@@ -14,7 +14,7 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_features, is_sparse
 from pivotal.kernels.measure import measure_rows
 from pivotal.neighbors._approximate import Settings
-from pivotal.neighbors._external import TREES, ForeignIndex, TreeIndex
+from pivotal.neighbors._external import TREES, ExternalIndex, TreeIndex
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
 from pivotal.neighbors._orders import Orders
@@ -172,14 +172,14 @@ class AutoIndex(BruteIndex):
         self._tree: Any = None
 
     def for_worker(self, n_queries: int, depth: int) -> Self:
-        self._plant(n_queries, depth)  # once, and not again by every worker
+        self._ensure_tree(n_queries, depth)  # once, and not again by every worker
         other = super().for_worker(n_queries, depth)
         if isinstance(other._tree, Index):
             other._tree = other._tree.for_worker(n_queries, depth)
         return other
 
     def _find(self, queries: Any, depth: int) -> Neighbors:
-        kind = self._plant(queries.shape[0], depth)
+        kind = self._ensure_tree(queries.shape[0], depth)
         if kind is None:
             return super()._find(queries, depth)
         if kind == "euclidean":
@@ -187,7 +187,7 @@ class AutoIndex(BruteIndex):
         answer: Neighbors = self._tree.search(queries, depth)
         return answer
 
-    def _plant(self, n_queries: int, depth: int) -> str | None:
+    def _ensure_tree(self, n_queries: int, depth: int) -> str | None:
         """Return the kind of tree that pays now that so many more queries have come; there is one from then on."""
         self._n_asked += n_queries
         kind = self._kind_of_tree(depth)
@@ -303,7 +303,7 @@ def as_index(
         raise TypeError(
             f"neighbors must be one of {', '.join(_NAMES)}, or an object with search or kneighbors; got {shown}."
         )
-    return ForeignIndex(neighbors, X)
+    return ExternalIndex(neighbors, X)
 
 
 def is_exact(neighbors: str | Settings) -> bool:

@@ -33,7 +33,7 @@ _UNIT = 2.0**-53
 _FAR = 2.0**30
 
 
-class Desk(NamedTuple):
+class SortScratch(NamedTuple):
     """Memory of one thread."""
 
     products: FloatArray
@@ -69,18 +69,18 @@ class Orders:
         # In units of (R + |q|)^2 spread over the bits of a score: what rounding may move, and a margin at both ends.
         self._gap = int(2 * (2.5 * n_features + 16) * _UNIT * 2.0 ** score_bits(n_train)) + 4
 
-    def desk(self, n_queries: int) -> Desk:
+    def scratch(self, n_queries: int) -> SortScratch:
         """Memory for a thread that orders up to so many queries at once."""
         n_train, n_features = self._X.shape
         tile = min(_TILE_POINTS, n_train)
-        return Desk(np.empty((n_queries, n_train)), np.empty((tile, n_features)), make_sorter(n_train))
+        return SortScratch(np.empty((n_queries, n_train)), np.empty((tile, n_features)), make_sorter(n_train))
 
     def order(
         self,
         queries: FloatArray,
         own: IndexArray,
         points: AnyArray,
-        desk: Desk,
+        scratch: SortScratch,
         labels: AnyArray,
         indices: CodeArray,
         *,
@@ -99,7 +99,7 @@ class Orders:
             A point to be left out of each; -1: none.
         points : int32 or float64 array of shape (n_train,)
             Label of each point.
-        desk : Desk
+        scratch : SortScratch
             Memory, for at least so many queries.
         labels, indices : arrays
             Output, overwritten.
@@ -114,8 +114,8 @@ class Orders:
         far = ~(square <= _FAR**2) | (limit == 0.0)
         # To a far query all scores are the same: one run, in which all points are measured.
         centred[far], square[far], limit[far] = 0.0, 0.0, 1.0
-        products = desk.products[:n_queries]
-        self._multiply(-2.0 * centred, products, desk)
+        products = scratch.products[:n_queries]
+        self._multiply(-2.0 * centred, products, scratch)
         scales = (2.0 ** score_bits(n_train) - 8 * self._gap) / limit
         scales[far] = 0.0
         measured: int = order_rows(
@@ -130,19 +130,19 @@ class Orders:
             self._squared,
             all_alike,
             points,
-            desk.sorter,
+            scratch.sorter,
             labels,
             indices,
         )
         return measured
 
-    def _multiply(self, factor: FloatArray, products: FloatArray, desk: Desk) -> None:
+    def _multiply(self, factor: FloatArray, products: FloatArray, scratch: SortScratch) -> None:
         """Fill `products` with the products of the queries with all points, a tile at a time."""
         if self._points is not None:
             np.matmul(factor, self._points.T, out=products)
             return
         for start in range(0, self._X.shape[0], _TILE_POINTS):
             rows = self._X[start : start + _TILE_POINTS]
-            tile = desk.tile[: len(rows)]
+            tile = scratch.tile[: len(rows)]
             centre_again(rows, self._centre, self._scale, tile)
             np.matmul(factor, tile.T, out=products[:, start : start + len(rows)])

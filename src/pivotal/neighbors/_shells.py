@@ -17,7 +17,7 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels.measure import measure_rows
 from pivotal.kernels.order import make_scratch, sort_nearest
 from pivotal.kernels.radix import centre_in_double
-from pivotal.kernels.shell_counts import SHELLS, Points, Tile, Walls, add_tile, count_tile, make_desk
+from pivotal.kernels.shell_counts import SHELLS, Points, Tile, Walls, add_tile, count_tile, make_shell_scratch
 from pivotal.neighbors.brute import DenseEuclidean
 
 __all__ = ["ShellCounts", "Shells"]
@@ -95,9 +95,9 @@ class Shells:
         points = Points(self._X, queries, self._squared, self._scale**2)
 
         def work(part: int) -> None:
-            desk = make_desk(_TILE_POINTS)
+            scratch = make_shell_scratch(_TILE_POINTS)
             for tile in self._tiles(factor, parts[part]):
-                count_tile(tile, walls, points, labels, targets, *found[part], n_near[part], desk)
+                count_tile(tile, walls, points, labels, targets, *found[part], n_near[part], scratch)
 
         run_all(work, range(len(parts)), self._n_threads)
         counts = sum((counts for counts, _ in found), np.zeros(shape, np.int32))
@@ -151,12 +151,14 @@ class Shells:
         indices, values = (np.concatenate(arrays) for arrays in zip(*near, strict=True))
 
         def work(part: slice) -> None:
-            desk = make_desk(_TILE_POINTS)
+            scratch = make_shell_scratch(_TILE_POINTS)
             at = np.array(
                 [start + np.searchsorted(own, part.start) for start, (own, _) in zip(starts, near, strict=False)]
             )
             for tile in self._tiles(factor, part):
-                add_tile(tile, walls, points, labels, targets, tables, starts, indices, values, at, weights, sums, desk)
+                add_tile(
+                    tile, walls, points, labels, targets, tables, starts, indices, values, at, weights, sums, scratch
+                )
 
         run_all(work, slices(self._X.shape[0], self._X.shape[0], self._n_threads), self._n_threads)
 

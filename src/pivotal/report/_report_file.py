@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.core.atomic import check_file, write_text
-from pivotal.core.pictures import in_words
+from pivotal.core.pictures import describe_missing
 from pivotal.core.random import as_generator
 from pivotal.core.types import IndexArray
 from pivotal.core.validation import check_count, is_lazy
@@ -356,7 +356,7 @@ def _add_words_and_images(
         made = inputs.images.thumbnails((point for point in order if point in places), room)
         columns["images"] = {str(places[point]): uri for point, uri in made.uris.items()}
         columns["sharp"] = inputs.images.sharp
-        payload["not_shown"] = in_words(made.left_out)
+        payload["not_shown"] = describe_missing(made.left_out)
         if payload["not_shown"]:
             columns["note"] += f" {payload['not_shown']}"
         if not made.complete:

@@ -21,7 +21,7 @@ from pivotal.core.frozen import same
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.storage import numbers_of
 
-__all__ = ["COLUMNS", "Keeper", "PerQuery", "Rows"]
+__all__ = ["COLUMNS", "PerQuery", "PerQueryRecorder", "Rows"]
 
 COLUMNS: Final = ("label", "queries", "query_values", "query_ranks")
 """Columns of a file that hold values per query; each has an entry per training point."""
@@ -272,7 +272,7 @@ class Rows:
     largest_dropped: float
 
 
-class Keeper:
+class PerQueryRecorder:
     """Keeps the values of single queries, as many as memory allows.
 
     Parameters
@@ -290,7 +290,7 @@ class Keeper:
         self._budget = _BUDGET if max_memory is None else max_memory
         self._most = 0
 
-    def expect(self, n_queries: int, depth: int, kept: Sequence[Rows]) -> None:
+    def reserve(self, n_queries: int, depth: int, kept: Sequence[Rows]) -> None:
         """Share out what memory is left among so many queries, whose lists are about `depth` long."""
         left = self._budget - _ENTRY_BYTES * sum(len(rows.values) for rows in kept)
         self._most = left // (_ENTRY_BYTES * n_queries)
@@ -301,7 +301,7 @@ class Keeper:
                 f"{needed} bytes; got {max(left, 0)} bytes. Raise max_memory, or ask for fewer queries at a time."
             )
 
-    def take(self, indices: IndexArray, values: FloatArray, targets: AnyArray) -> Rows:
+    def record(self, indices: IndexArray, values: FloatArray, targets: AnyArray) -> Rows:
         """Return the entries of a block of queries that are kept.
 
         Parameters
@@ -336,7 +336,7 @@ class Keeper:
             dropped,
         )
 
-    def gather(self, kept: Sequence[Rows], labels: AnyArray) -> PerQuery:
+    def finish(self, kept: Sequence[Rows], labels: AnyArray) -> PerQuery:
         """Return what was kept of all queries, given the labels of the training points."""
         starts = np.concatenate([[0], *(rows.sizes for rows in kept)]).cumsum()
         parts = (

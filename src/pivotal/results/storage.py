@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pivotal.core.atomic import check_file, whole_file
+from pivotal.core.atomic import atomic_open, check_file
 from pivotal.core.regular_files import open_regular
 from pivotal.core.types import AnyArray
-from pivotal.core.urls import first_line, in_words, local_path, locate
+from pivotal.core.urls import first_line, local_path, locate, readable_errors
 
 _KEY: Final = b"pivotal.values"  # the entry of the file's schema metadata that makes it ours
 _FORMAT: Final = 1
@@ -178,7 +178,7 @@ def write_table(path: str | os.PathLike[str], columns: dict[str, pa.Array], abou
     target = check_file(path, "values.parquet")
     schema_metadata = {_KEY: json.dumps({"format": _FORMAT, **about}, allow_nan=False).encode()}
     table = pa.table(columns).replace_schema_metadata(schema_metadata)
-    with whole_file(target, path) as file:
+    with atomic_open(target, path) as file:
         pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
@@ -229,7 +229,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if here is None:
         url = os.fspath(path)
         system, there = locate(url)
-        with in_words(url), system.open(there, "rb") as file:
+        with readable_errors(url), system.open(there, "rb") as file:
             yield file
         return
     try:

@@ -15,8 +15,8 @@ JSON and is shown as text, never as markup. `docs/guide/review.md` is the guide.
 """
 
 from pivotal.review._apply import apply_decisions
-from pivotal.review._desk import Desk
 from pivotal.review._serve import Server, need_server
+from pivotal.review._service import ReviewService
 from pivotal.review._start import TableReview, review, user_name
 
-__all__ = ["Desk", "Server", "TableReview", "apply_decisions", "need_server", "review", "user_name"]
+__all__ = ["ReviewService", "Server", "TableReview", "apply_decisions", "need_server", "review", "user_name"]

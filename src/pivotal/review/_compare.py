@@ -124,7 +124,7 @@ def _on_test_rows(session: Session, test: tuple[Any, Any]) -> Accuracy:
     for rows, codes in ((np.arange(len(classes.given)), classes.given), (np.flatnonzero(live.alive), live.codes)):
         index = as_index(neighbors, session.subject.X[rows], **how)
         nearest = rows[index.search(X_test, min(k, len(rows)))[0]]
-        right.append(Plurality().everyone(codes[nearest], None, targets, len(names) + 1, k) > 0.0)
+        right.append(Plurality().full_utility(codes[nearest], None, targets, len(names) + 1, k) > 0.0)
     return measure(right[0], right[1])
 
 

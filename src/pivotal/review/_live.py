@@ -244,7 +244,7 @@ class LiveNeighbors:
         return nearest, values
 
     def _right(self, nearest: IndexArray, queries: IndexArray) -> FloatArray:
-        return Plurality().everyone(self.codes[nearest], None, self.codes[queries], self._n_classes, self._k)
+        return Plurality().full_utility(self.codes[nearest], None, self.codes[queries], self._n_classes, self._k)
 
 
 def list_length(k: int, n_rows: int) -> int:

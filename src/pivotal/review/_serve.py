@@ -11,9 +11,9 @@ import webbrowser
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pivotal.review._desk import Desk
 from pivotal.review._guard import new_token
 from pivotal.review._server import make_app
+from pivotal.review._service import ReviewService
 
 __all__ = ["Server", "need_server"]
 
@@ -39,7 +39,7 @@ class Server:
 
     Parameters
     ----------
-    desk : Desk
+    service : Desk
     host : str, default="127.0.0.1"
         Address to listen at; only this machine can reach the default.
     port : int, default=0
@@ -51,18 +51,18 @@ class Server:
         Address of the page, with its secret.
     """
 
-    def __init__(self, desk: Desk, host: str = LOCAL, port: int = 0) -> None:
+    def __init__(self, service: ReviewService, host: str = LOCAL, port: int = 0) -> None:
         need_server()
         import uvicorn
 
-        self._desk = desk
+        self._service = service
         self._socket = _bound(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.is_public = host not in _LOOPBACK
         token = new_token()
         shown = _own_name() if host in _ANY else host
         self.url = f"http://{_in_url(shown)}:{self.port}/{token}/"
-        app: Any = make_app(desk, token, [f"{_in_url(name)}:{self.port}" for name in _names(host)])
+        app: Any = make_app(service, token, [f"{_in_url(name)}:{self.port}" for name in _names(host)])
         self._server = uvicorn.Server(
             uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", ws="none", server_header=False,
                            timeout_graceful_shutdown=2)
@@ -72,7 +72,7 @@ class Server:
         )
 
     def __enter__(self) -> Self:
-        self._desk.start()
+        self._service.start()
         self._thread.start()
         while not self._server.started and self._thread.is_alive():
             time.sleep(0.01)
@@ -84,8 +84,8 @@ class Server:
         self._server.should_exit = True
         self._thread.join(10.0)
         self._socket.close()
-        if self._desk.session is not None:
-            self._desk.session.close()
+        if self._service.session is not None:
+            self._service.session.close()
 
     def open(self) -> bool:
         """Open the page in the user's browser; return whether there is one."""
@@ -96,15 +96,15 @@ class Server:
 
     def wait(self, *, until_closed: bool) -> None:
         """Wait until the review is finished or, if that is wanted, every page is closed; raise if preparing failed."""
-        while not self._desk.finished.wait(0.2):
-            if until_closed and self._desk.is_closed():
+        while not self._service.finished.wait(0.2):
+            if until_closed and self._service.is_closed():
                 break
             if not self._thread.is_alive():
                 raise RuntimeError(
                     "the server stopped by itself; start the review again, decisions are in the journal."
                 )
-        if self._desk.failure is not None:
-            raise self._desk.failure
+        if self._service.failure is not None:
+            raise self._service.failure
         time.sleep(0.3)  # the page that finished hears of it
 
 

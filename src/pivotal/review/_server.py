@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from pivotal.core.pictures import NotShown
 from pivotal.report.encode import as_text
-from pivotal.review._desk import Desk
 from pivotal.review._guard import App, Guard
 from pivotal.review._queues import Query, as_rows
+from pivotal.review._service import ReviewService
 from pivotal.review._session import Session
 from pivotal.review._views import Views
 
@@ -31,12 +31,12 @@ _MOST: Final = 200  # rows of a page of a queue
 _SIDE: Final = 512
 
 
-def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
+def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
     """Return the application.
 
     Parameters
     ----------
-    desk : Desk
+    service : Desk
     token : str
         Secret first part of every path.
     hosts : list of str
@@ -52,9 +52,9 @@ def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
         """Make an endpoint of a function of the session and of what the page sent."""
 
         async def endpoint(request: Request) -> Response:
-            session, views = desk.session, desk.views
+            session, views = service.session, service.views
             if session is None or views is None:
-                return JSONResponse(desk.progress(), 503)
+                return JSONResponse(service.progress(), 503)
             try:
                 content = json.loads(await request.body()) if request.method == "POST" else dict(request.path_params)
                 if not isinstance(content, dict):
@@ -70,7 +70,7 @@ def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
 
     def about(session: Session, views: Views, _: dict[str, Any]) -> Any:
         session.sync()
-        cleaned = None if desk.outputs is None else desk.outputs.format
+        cleaned = None if service.outputs is None else service.outputs.format
         return {**views.about(), "strip": views.strip(), "cleaned": cleaned}
 
     async def page(_: Request) -> Response:
@@ -84,32 +84,36 @@ def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
         return Response(_asset(package, name), media_type=kind)
 
     async def progress(_: Request) -> Response:
-        return JSONResponse({**desk.progress(), "reviewer": desk.reviewer})
+        return JSONResponse({**service.progress(), "reviewer": service.reviewer})
 
     async def pulse(request: Request) -> Response:
-        desk.seen(request.query_params.get("page", "")[:64])
-        if desk.session is None or desk.views is None:
-            return JSONResponse(desk.progress(), 503)
-        await run_in_threadpool(desk.session.sync)
-        told = {"version": desk.session.mark, "finished": desk.finished.is_set(), "asking": desk.session.is_asking}
-        return JSONResponse({**told, "failed": desk.asking_failed})
+        service.seen(request.query_params.get("page", "")[:64])
+        if service.session is None or service.views is None:
+            return JSONResponse(service.progress(), 503)
+        await run_in_threadpool(service.session.sync)
+        told = {
+            "version": service.session.mark,
+            "finished": service.finished.is_set(),
+            "asking": service.session.is_asking,
+        }
+        return JSONResponse({**told, "failed": service.asking_failed})
 
     async def again(_: Request) -> Response:
-        if desk.session is None:
-            return JSONResponse(desk.progress(), 503)
-        desk.ask_again()
+        if service.session is None:
+            return JSONResponse(service.progress(), 503)
+        service.ask_again()
         return JSONResponse({})
 
     async def leave(request: Request) -> Response:
-        desk.left((await request.body()).decode("utf-8", "replace")[:64])
+        service.left((await request.body()).decode("utf-8", "replace")[:64])
         return JSONResponse({})
 
     async def finish(_: Request) -> Response:
-        desk.finished.set()
+        service.finished.set()
         return JSONResponse({})
 
     async def picture(request: Request) -> Response:
-        session = desk.session
+        session = service.session
         images = None if session is None else session.subject.images
         row = request.path_params["row"]
         if session is None or images is None or not 0 <= row < len(session.subject):
@@ -121,10 +125,10 @@ def make_app(desk: Desk, token: str, hosts: list[str]) -> App:
         return Response(content, media_type=f"image/{kind}")
 
     async def download(request: Request) -> Response:
-        if desk.outputs is None:
+        if service.outputs is None:
             return Response("Not ready yet.", 503)
         try:
-            name, content = await run_in_threadpool(desk.outputs.download, request.path_params["name"])
+            name, content = await run_in_threadpool(service.outputs.download, request.path_params["name"])
         except KeyError:
             return Response("There is no such file.", 404)
         except (ValueError, OSError) as error:

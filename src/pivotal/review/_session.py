@@ -75,8 +75,8 @@ class Session:
             int(errors.settings.get("k", _K)),
             progress=None if told is None else lambda share: told(SEARCHING, share),
         )
-        everyone = np.arange(len(given))
-        self.scores = LiveScores(opinion_of(errors, self.classes, everyone, given, self.live.ballots), self.live)
+        all_rows = np.arange(len(given))
+        self.scores = LiveScores(opinion_of(errors, self.classes, all_rows, given, self.live.ballots), self.live)
         self.n_asked, self._asking = 1, threading.Lock()
         self.first_values = self.live.values()
         self.first_accuracy = self.live.accuracy

@@ -24,10 +24,10 @@ from pivotal.neighbors import Index, KeptLists, as_index
 from pivotal.report.encode import as_text
 from pivotal.report.thumbnails import Images
 from pivotal.review._checks import check_rows, findings_of
-from pivotal.review._desk import Desk
 from pivotal.review._export import Outputs, decisions_frame
 from pivotal.review._live import list_length
 from pivotal.review._serve import LOCAL, Server, need_server
+from pivotal.review._service import ReviewService
 from pivotal.review._session import SEARCHING, Session, Told
 from pivotal.review._subject import Finding, Look, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
@@ -135,17 +135,17 @@ def review(
         session = Session(subject, path, told=told)
         return session, Outputs(session)
 
-    desk = Desk(prepare, reviewer or user_name())
-    with Server(desk, LOCAL, port) as server:
+    service = ReviewService(prepare, reviewer or user_name())
+    with Server(service, LOCAL, port) as server:
         (_announce if opened is None else opened)(server.url)
         if open_page:
             server.open()
         try:
             server.wait(until_closed=True)
         except KeyboardInterrupt:
-            desk.ready.wait()
-        if desk.session is not None:
-            result.append(decisions_frame(desk.session))
+            service.ready.wait()
+        if service.session is not None:
+            result.append(decisions_frame(service.session))
     if not result:
         raise RuntimeError("the review was interrupted before it was ready; call it again.")
     return result[0]
@@ -218,7 +218,7 @@ class TableReview:
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
 
-    def desk(self, journal: Path, reviewer: str) -> Desk:
+    def service(self, journal: Path, reviewer: str) -> ReviewService:
         """Return the desk at which the table is reviewed, once it is started."""
         fingerprint = fingerprint_of_files(self.files, self.label, self.prepared.y)
 
@@ -238,7 +238,7 @@ class TableReview:
             test = None if ready.X_test is None else (ready.X_test, ready.y_test)
             return session, Outputs(session, self.table, ready.y, test)
 
-        return Desk(prepare, reviewer)
+        return ReviewService(prepare, reviewer)
 
     def _subject(self, errors: LabelErrors, fingerprint: str, findings: tuple[Finding, ...]) -> Subject:
         table, ready = self.table, self.prepared

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.tables._features import finite_numbers
 from pivotal.tables._pieces import Piece, read_piece
-from pivotal.tables._summary import Question, Summary, words_of
+from pivotal.tables._summary import ProfileRequest, Summary, words_of
 from pivotal.tables.columns import as_vectors
 from pivotal.tables.label_column import as_classes, as_responses
 from pivotal.tables.prepare import row_names
@@ -65,7 +65,7 @@ class Encoding:
     done: Mapping[str, str]
 
     @classmethod
-    def learned(cls, question: Question, summary: Summary) -> Encoding:
+    def learned(cls, question: ProfileRequest, summary: Summary) -> Encoding:
         """Return what a summary of all training rows says."""
         numbers = question.of("number")
         mean, deviation = np.zeros(len(numbers)), np.ones(len(numbers))

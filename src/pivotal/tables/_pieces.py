@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from pivotal.tables._remote import in_words, is_pattern, is_url, link_of, locate
+from pivotal.tables._remote import is_pattern, is_url, link_of, locate, readable_errors
 from pivotal.tables.read import first_line, format_of, repeated
 from pivotal.tables.table import Table
 
@@ -138,7 +138,7 @@ def read_piece(piece: Piece, name: str, schema: pa.Schema, columns: Sequence[str
         Which columns.
     """
     fields = pa.schema([schema.field(column) for column in columns])
-    with in_words(piece.file):
+    with readable_errors(piece.file):
         try:
             cells = piece.fragment.to_table(schema=schema, columns=list(columns), use_threads=False)
         except pa.ArrowInvalid as error:
@@ -186,7 +186,7 @@ def _find(path: str) -> list[_File]:
         raise _not_parquet("standard input")
     system, inside = locate(path)
     base = None
-    with in_words(path):
+    with readable_errors(path):
         if is_pattern(link_of(path) if is_url(path) else path) and not system.exists(inside):
             found, otherwise = sorted(system.glob(inside)), "no file matches the pattern"
         elif system.isdir(inside):
@@ -218,7 +218,7 @@ def _not_parquet(name: str) -> ValueError:
 def _opened(path: str, system: Any, found: list[str], base: str | None) -> list[_File]:
     # With a schema, be it empty, no file is opened here.
     named = {"schema": pa.schema([])} if base is None else {"partitioning": "hive", "partition_base_dir": base}
-    with in_words(path):
+    with readable_errors(path):
         try:
             dataset = ds.dataset(found, filesystem=system, format="parquet", **named)
             tokens = [str(system.ukey(file)) for file in found]
@@ -242,7 +242,7 @@ def _called(file: str, path: str, system: Any) -> str:
 
 
 def _read_footer(fragment: Any, name: str) -> _Footer:
-    with in_words(name):
+    with readable_errors(name):
         try:
             groups = fragment.row_groups
             return _Footer(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Any
 
-from pivotal.core.urls import in_words, is_url, link_of, locate
+from pivotal.core.urls import is_url, link_of, locate, readable_errors
 
-__all__ = ["RemoteFile", "expand", "in_words", "is_pattern", "is_url", "link_of", "locate"]
+__all__ = ["RemoteFile", "expand", "is_pattern", "is_url", "link_of", "locate", "readable_errors"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def expand(url: str) -> list[str | RemoteFile]:
 
     found = [path]
     if is_pattern(link_of(url)):
-        with in_words(url):
+        with readable_errors(url):
             found = [path] if system.exists(path) else sorted(system.glob(path))
         if not found:
             raise FileNotFoundError(f"cannot read {url}: no file matches the pattern.")

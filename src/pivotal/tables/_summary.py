@@ -22,13 +22,13 @@ from pivotal.tables.roles import Roles, choose, matching
 from pivotal.tables.table import Table
 
 __all__ = [
-    "Different",
+    "DistinctValues",
     "Labels",
     "Look",
     "Moments",
-    "Question",
+    "ProfileRequest",
     "Summary",
-    "add_up",
+    "combine",
     "look_at",
     "summarise",
     "words_of",
@@ -78,16 +78,16 @@ class Moments(NamedTuple):
         return np.where(variance <= blur, 1.0, np.sqrt(variance))
 
 
-class Different(NamedTuple):
+class DistinctValues(NamedTuple):
     """The values of a category; None where there are more than `most`."""
 
     most: int
     words: frozenset[str] | None
 
-    def joined(self, other: Different) -> Different:
+    def joined(self, other: DistinctValues) -> DistinctValues:
         """Return the values of both."""
         words = None if self.words is None or other.words is None else self.words | other.words
-        return Different(self.most, None if words is None or len(words) > self.most else words)
+        return DistinctValues(self.most, None if words is None or len(words) > self.most else words)
 
 
 class Labels(NamedTuple):
@@ -113,7 +113,7 @@ class Width(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ProfileRequest:
     """What is asked of every piece.
 
     Parameters
@@ -168,7 +168,7 @@ class Look(NamedTuple):
     """Text of which only all rows can say whether it is a category; a category until then."""
 
 
-def look_at(piece: Piece, question: Question) -> Look:
+def look_at(piece: Piece, question: ProfileRequest) -> Look:
     """Decide what each column is, as far as a piece can tell."""
     roles = question.roles
     table = read_piece(piece, question.name, question.schema, question.schema.names)
@@ -205,7 +205,7 @@ class Summary:
     n_rows: int
     gaps: dict[str, int]
     numbers: Moments | None
-    categories: dict[str, Different]
+    categories: dict[str, DistinctValues]
     vectors: dict[str, Width]
     labels: Labels
     strange: dict[str, int]
@@ -237,12 +237,12 @@ def _joined(name: str, width: Width, other: Width) -> Width:
     return width._replace(moments=width.moments.joined(other.moments))
 
 
-def add_up(summaries: Sequence[Summary]) -> Summary:
+def combine(summaries: Sequence[Summary]) -> Summary:
     """Return what is known of the rows of all, taken in their order."""
     return reduce(Summary.joined, summaries)
 
 
-def summarise(piece: Piece, question: Question) -> Summary:
+def summarise(piece: Piece, question: ProfileRequest) -> Summary:
     """Return what a piece answers.
 
     Raises
@@ -261,7 +261,7 @@ def summarise(piece: Piece, question: Question) -> Summary:
     for name in question.of("category") if question.training else ():
         most = min(roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
         words = frozenset(word for word in words_of(table, name, roles.gaps)[0] if word is not None)
-        categories[name] = Different(most, words if len(words) <= most else None)
+        categories[name] = DistinctValues(most, words if len(words) <= most else None)
     return Summary(
         len(table),
         gaps,
@@ -273,20 +273,20 @@ def summarise(piece: Piece, question: Question) -> Summary:
     )
 
 
-def _count_strange(table: Table, name: str, question: Question) -> int:
+def _count_strange(table: Table, name: str, question: ProfileRequest) -> int:
     words, codes = words_of(table, name, question.roles.gaps)
     known = {*question.known[name], None}
     return int(np.isin(codes, [place for place, word in enumerate(words) if word not in known]).sum())
 
 
-def _width(table: Table, name: str, question: Question) -> Width:
+def _width(table: Table, name: str, question: ProfileRequest) -> Width:
     vectors = as_vectors(table, name)
     learned = question.training and question.scaled(name)
     moments = Moments.of(np.ascontiguousarray(vectors.T, dtype=np.float64)) if learned else None
     return Width(vectors.shape[1], vectors.dtype, moments)
 
 
-def _labels(table: Table, question: Question) -> Labels:
+def _labels(table: Table, question: ProfileRequest) -> Labels:
     label = question.roles.label
     check_kind(table, label)
     n_gaps = find_gaps(table, label, {""}).size

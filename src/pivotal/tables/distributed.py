@@ -16,7 +16,7 @@ from pivotal.core.types import AnyArray
 from pivotal.tables._encoding import Encoding, Labelling, Naming, Shape, features_of, labels_of, names_of
 from pivotal.tables._features import MOST_CATEGORIES, strangers_in_words
 from pivotal.tables._pieces import Piece, Source, open_parquet, over
-from pivotal.tables._summary import Question, Summary, add_up, look_at, summarise
+from pivotal.tables._summary import ProfileRequest, Summary, combine, look_at, summarise
 from pivotal.tables.columns import Kind
 from pivotal.tables.embedding import Embedding
 from pivotal.tables.label_column import check_classes, check_known
@@ -24,11 +24,11 @@ from pivotal.tables.prepare import classes_in_words, no_features
 from pivotal.tables.roles import FEATURES, Roles, Treatment, matching
 from pivotal.tables.table import Table
 
-__all__ = ["Spread", "spread"]
+__all__ = ["DistributedTable", "load_distributed"]
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class DistributedTable:
     """Features and labels of a table, as Dask arrays.
 
     Parameters
@@ -54,14 +54,14 @@ class Spread:
     files: tuple[str, ...]
 
 
-def spread(
+def load_distributed(
     paths: Sequence[str],
     test: Sequence[str] | None,
     roles: Roles,
     *,
     regression: bool = False,
     max_rows: int | None = None,
-) -> Spread:
+) -> DistributedTable:
     """Turn Parquet files into features and labels that are spread over workers.
 
     Columns become what they become on one machine, with one exception: gaps in features are refused, as a median is
@@ -90,7 +90,7 @@ def spread(
     train = open_parquet(paths)
     _check_rows(train, max_rows)
     _check_columns(train, roles)
-    question = Question(train.name, train.schema, roles, regression, {})
+    question = ProfileRequest(train.name, train.schema, roles, regression, {})
     (look,) = over(train.pieces[:1], look_at, question)
     kinds = {name: kind for name, kind in look.kinds.items() if kind in FEATURES or kind == "empty"}
     question = replace(question, kinds=kinds, undecided=look.undecided)
@@ -100,7 +100,7 @@ def spread(
     if queries is not None:
         _check_rows(queries, max_rows)
         _check_test(queries, question, [name for name in question.of(*FEATURES) if name not in look.undecided])
-    (summary,) = over(train.pieces, summarise, question, combine=add_up)
+    (summary,) = over(train.pieces, summarise, question, combine=combine)
     kinds = _settle(question, summary)
     constant = _constant(question, summary) - set(kinds)
     if not kinds:
@@ -124,7 +124,7 @@ def spread(
     if queries is not None:
         _check_test(queries, question, list(kinds))
         asked = replace(question, name=queries.name, schema=queries.schema, training=False, known=encoding.categories)
-        (checked,) = over(queries.pieces, summarise, asked, combine=add_up)
+        (checked,) = over(queries.pieces, summarise, asked, combine=combine)
         _check_summary(asked, checked)
         _check_lengths(question, summary, checked)
         for name, n_strange in checked.strange.items():
@@ -143,7 +143,7 @@ def spread(
     done[roles.label] = "predicted, a number"
     if not regression:
         done[roles.label] = classes_in_words(len(summary.labels.counts))
-    return Spread(
+    return DistributedTable(
         _array(train, features_of, encoding, encoding.shape),
         _array(train, labels_of, labelling, labelling.shape),
         X_test,
@@ -183,18 +183,18 @@ def _check_columns(source: Source, roles: Roles) -> None:
         columns.check_column(roles.id, "--id")
 
 
-def _columns(source: Source | Question) -> Table:
+def _columns(source: Source | ProfileRequest) -> Table:
     """Return a table without its rows."""
     return Table(source.schema.empty_table(), source.name, "parquet")
 
 
-def _check_test(test: Source, question: Question, features: Sequence[str]) -> None:
+def _check_test(test: Source, question: ProfileRequest, features: Sequence[str]) -> None:
     for name in (*features, question.roles.label):
         if name not in test.schema.names:
             raise ValueError(f"{test.name} has no column {name!r}, which {question.name} has; test rows need it too.")
 
 
-def _settle(question: Question, summary: Summary) -> dict[str, Kind]:
+def _settle(question: ProfileRequest, summary: Summary) -> dict[str, Kind]:
     """Return the columns that are features, now that all rows were looked at."""
     roles = question.roles
     wanted = set() if roles.features is None else set(matching(_columns(question), roles.features, "--features"))
@@ -215,7 +215,7 @@ def _settle(question: Question, summary: Summary) -> dict[str, Kind]:
     return kinds
 
 
-def _constant(question: Question, summary: Summary) -> set[str]:
+def _constant(question: ProfileRequest, summary: Summary) -> set[str]:
     """Return the columns that are the same in every row."""
     if summary.n_rows < 2:
         return set()
@@ -226,7 +226,7 @@ def _constant(question: Question, summary: Summary) -> set[str]:
     return {name for name in found if not summary.gaps.get(name, 0)}
 
 
-def _is_category(question: Question, summary: Summary, name: str) -> bool:
+def _is_category(question: ProfileRequest, summary: Summary, name: str) -> bool:
     words = summary.categories[name].words
     most = question.roles.max_categories if name in question.undecided else MOST_CATEGORIES
     if words is None and most >= MOST_CATEGORIES:
@@ -241,7 +241,7 @@ def _is_category(question: Question, summary: Summary, name: str) -> bool:
     return words is not None and len(words) <= max(2, n_present / 2)
 
 
-def _check_summary(question: Question, summary: Summary) -> None:
+def _check_summary(question: ProfileRequest, summary: Summary) -> None:
     """Turn down gaps, and labels of which no two are alike."""
     label = question.roles.label
     if summary.labels.gaps:
@@ -262,7 +262,7 @@ def _check_summary(question: Question, summary: Summary) -> None:
         check_classes(counts, numbers, label, question.name, question.roles.instead_of_numbers)
 
 
-def _check_lengths(question: Question, summary: Summary, test: Summary) -> None:
+def _check_lengths(question: ProfileRequest, summary: Summary, test: Summary) -> None:
     for name in question.of("vector", "matrix"):
         length, other = summary.vectors[name].length, test.vectors[name].length
         if length != other:

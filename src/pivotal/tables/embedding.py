@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pivotal.core.pictures import in_words
+from pivotal.core.pictures import describe_missing
 from pivotal.core.providers import provided
 from pivotal.tables.columns import Kind, as_pictures, as_text
 from pivotal.tables.table import Table
@@ -132,7 +132,7 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
             missing[reason] = missing.get(reason, 0) + count
     done = str(model.note)
     if missing:
-        done += f"; {in_words(missing, 'embedded').rstrip('.')}; these are given the mean of the others"
+        done += f"; {describe_missing(missing, 'embedded').rstrip('.')}; these are given the mean of the others"
     return Chosen(blocks, done)
 
 

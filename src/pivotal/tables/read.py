@@ -156,13 +156,13 @@ def _read(path: str | RemoteFile, options: _Options) -> Table:
             return with_rows(found)
     file = _place(parts_of(path)[0]) if isinstance(path, str) else path
     if isinstance(file, Path) and file.is_dir():
-        with _said(file, name):
+        with _readable_errors(file, name):
             pass
     kind = format_of(name)
     with _in_one_sentence(name, kind):
         if is_pair(name):
             return with_rows(_read_pair(name, options.limit))
-        with _said(file, name):
+        with _readable_errors(file, name):
             return with_rows(_READERS[kind](file, name, kind, options))
 
 
@@ -208,10 +208,10 @@ def _place(path: str) -> File:
 
 
 @contextlib.contextmanager
-def _said(file: File, name: str) -> Iterator[None]:
+def _readable_errors(file: File, name: str) -> Iterator[None]:
     """Say in one sentence why a file cannot be read."""
     if isinstance(file, RemoteFile):
-        with _remote.in_words(name):
+        with _remote.readable_errors(name):
             yield
         return
     try:
@@ -318,7 +318,7 @@ def _read_pair(path: str, limit: Limit) -> Table:
     files = [_place(name) for name in names]
     arrays = []
     for file, name in zip(files, names, strict=True):
-        with _said(file, name), _opened(file) as stream:
+        with _readable_errors(file, name), _opened(file) as stream:
             arrays.append(load_npy(stream, name, limit))
     return as_table(dict(zip("Xy", arrays, strict=True)), path, "npy", _folder(files[0]))
 

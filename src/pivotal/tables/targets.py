@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from pivotal.core.atomic import Elsewhere, Target, check_file, target_of, whole_file
+from pivotal.core.atomic import Elsewhere, Target, atomic_open, check_file, target_of
 from pivotal.core.urls import is_url, local_path
 
 __all__ = ["check_target", "is_stream", "whole"]
@@ -86,7 +86,7 @@ def whole(path: str) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
         return
-    with whole_file(target, path) as file:
+    with atomic_open(target, path) as file:
         if target.suffix.lower() == ".gz":
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
                 yield packed  # type: ignore[misc]

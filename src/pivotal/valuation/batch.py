@@ -11,9 +11,9 @@ import numpy as np
 from pivotal.core.config import Resources
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.far_points import FarPoints
-from pivotal.engine.joblib_backend import Errand, can_be_sent, chosen_workers, say_here, why_here
+from pivotal.engine.joblib_backend import WorkerTask, chosen_workers, say_here, supports_backend, why_here
 from pivotal.engine.passes import QueryCounter, count_queries
-from pivotal.engine.truncation import Voters
+from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.neighbors import Balls, BruteIndex, Index
 
@@ -49,7 +49,7 @@ class Batch:
     weights: FloatArray | None
     resources: Resources
 
-    def count(self, engine: QueryCounter, voters: Voters, depth: int) -> None:
+    def count(self, engine: QueryCounter, voters: NeighborVotes, depth: int) -> None:
         """Count the queries of a game of the k nearest: on workers, by whole orders, or list by list."""
         if self._count_on_backend(engine, voters, depth) or self._count_whole_orders(engine):
             return
@@ -88,17 +88,17 @@ class Batch:
         at_once = self.queries_at_once(depth)
         count_queries(engine, self.targets, lists, at_once, weights=self.weights, progress=self.resources.progress)
 
-    def _count_on_backend(self, engine: QueryCounter, voters: Voters, depth: int) -> bool:
+    def _count_on_backend(self, engine: QueryCounter, voters: NeighborVotes, depth: int) -> bool:
         """Count on the workers of the joblib backend that the user chose, if there is one and they can."""
         if (workers := chosen_workers(self.resources.n_jobs)) is None:
             return False
-        if not can_be_sent(engine, self.index):
+        if not supports_backend(engine, self.index):
             say_here(self.resources.n_jobs, why_here(engine, self.index))
             return False
         small = engine.for_worker()
         return workers.count(
             engine,
-            Errand(small, self.index.for_worker(len(self.targets), depth), voters.for_counter(small)),
+            WorkerTask(small, self.index.for_worker(len(self.targets), depth), voters.for_counter(small)),
             self.queries,
             self.targets,
             depth=depth,

@@ -158,7 +158,7 @@ class EditablePoints(PointValuation):
     def _make_engine(self, labels: AnyArray, classes: Sequence[Any], n_players: int) -> Engine:
         encoding = self.encoding if self.encoding.codes is None else LabelEncoding(ClassCodes(pd.Index(classes)))
         shape = self.shape(n_players, encoding, self_valuation=False)
-        return Engine(self.spec, labels, shape, n_jobs=self.resources.n_jobs, keeper=self.keeper(encoding))
+        return Engine(self.spec, labels, shape, n_jobs=self.resources.n_jobs, recorder=self.recorder(encoding))
 
     def _make_index(self, points: Any) -> Index:
         return self._index_of(self.spec.neighbors, points)

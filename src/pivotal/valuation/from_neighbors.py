@@ -28,7 +28,7 @@ from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.sampling.drawing import check_sampled_votes
 from pivotal.neighbors import Balls, as_balls, check_no_own, fitting_queries
 from pivotal.results.ids import as_ids, ids_of
-from pivotal.results.per_query import Keeper
+from pivotal.results.per_query import PerQueryRecorder
 from pivotal.results.values import Values
 from pivotal.valuation.group_valuation import GroupValuation
 
@@ -138,13 +138,13 @@ def value_from_neighbors(
     targets = encoding.encode(y_test, "y_test")
     weights = counts.of(targets, encoding.codes)
     about |= {"ids": as_ids(ids_of(y_train, ids), len(labels))}
-    keeper = Keeper(spec.k, encoding.classes, resources.budget) if spec.method.per_query else None
+    recorder = PerQueryRecorder(spec.k, encoding.classes, resources.budget) if spec.method.per_query else None
     details = {"neighbors": "precomputed", "self_valuation": itself, "version": __version__}
     n_players = len(labels) - itself
     if spec.game.radius is not None:
         if votes is not None:
             check_votes_allowed(spec.game, spec.plan)
-        counter = make_counter(spec, labels, GameShape(n_players, encoding.n_classes, n_players), keeper=keeper)
+        counter = make_counter(spec, labels, GameShape(n_players, encoding.n_classes, n_players), recorder=recorder)
         _count_balls(counter, as_balls(indices, len(labels), len(targets)), targets, weights, itself=itself)
         return counter.result(details=details, **about)
     lists, ballots = _read_lists(indices, votes, len(labels), len(targets))
@@ -161,7 +161,7 @@ def value_from_neighbors(
         None if ballots is None else max(1, int(ballots.max())),
         ballots is None or bool((np.diff(ballots, axis=1) <= 0).all()),
     )
-    engine = make_counter(spec, labels, shape, n_jobs=resources.n_jobs, keeper=keeper)
+    engine = make_counter(spec, labels, shape, n_jobs=resources.n_jobs, recorder=recorder)
 
     def listed(part: slice) -> tuple[IndexArray, CodeArray | None]:
         used = engine.depth if engine.suffices(lists[part, : engine.depth], targets[part]) else depth

@@ -18,10 +18,10 @@ from pivotal.core.version import __version__
 from pivotal.engine.build import check_votes, make_counter
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.passes import QueryCounter
-from pivotal.engine.truncation import Voters
+from pivotal.engine.truncation import NeighborVotes
 from pivotal.neighbors import ApproximateIndex, Index, NeighborAudit, as_index, is_source, open_source
 from pivotal.results.ids import as_ids
-from pivotal.results.per_query import Keeper
+from pivotal.results.per_query import PerQueryRecorder
 from pivotal.results.values import Values
 from pivotal.valuation.batch import Batch
 
@@ -149,7 +149,7 @@ class PointValuation:
             return engine
         shape = self.shape(len(self.labels), self.encoding, self_valuation=self_valuation)
         engine = make_counter(
-            self.spec, self.labels, shape, n_jobs=self.resources.n_jobs, keeper=self.keeper(self.encoding)
+            self.spec, self.labels, shape, n_jobs=self.resources.n_jobs, recorder=self.recorder(self.encoding)
         )
         self.engine, self.self_valuation = engine, self_valuation
         return engine
@@ -161,19 +161,19 @@ class PointValuation:
             raise ValueError("self-valuation needs at least two points; got 1. Pass a test set.")
         return GameShape(n_players, encoding.n_classes, n_players, self.spec.largest_vote)
 
-    def keeper(self, encoding: LabelEncoding) -> Keeper | None:
+    def recorder(self, encoding: LabelEncoding) -> PerQueryRecorder | None:
         """Return what keeps the values of single queries, if they are asked for."""
         if not self.spec.method.per_query:
             return None
-        return Keeper(self.spec.k, encoding.classes, self.resources.budget)
+        return PerQueryRecorder(self.spec.k, encoding.classes, self.resources.budget)
 
     def depth(self, engine: QueryCounter, *, self_valuation: bool) -> int:
         """Return how many neighbours to search for at first."""
         return max(engine.depth, min(len(self.labels) - self_valuation, self.spec.weights.depth(self.spec.k)))
 
-    def voters(self, engine: QueryCounter) -> Voters:
+    def voters(self, engine: QueryCounter) -> NeighborVotes:
         """Return what finds neighbours, as many as the engine wants, and their votes."""
-        return Voters(engine, self.spec, n_players=len(self.labels) - self.self_valuation)
+        return NeighborVotes(engine, self.spec, n_players=len(self.labels) - self.self_valuation)
 
     def _check_finds_all(self) -> None:
         """Raise unless the index finds all points within a radius."""

@@ -103,18 +103,18 @@ class Finding:
     def __len__(self) -> int:
         return int(self.flagged.sum())
 
-    def to_frame(self, *, everyone: bool = False) -> pd.DataFrame:
+    def to_frame(self, *, all_rows: bool = False) -> pd.DataFrame:
         """One line for each row (or column) that was found, worst first; its index is the position.
 
         Parameters
         ----------
-        everyone : bool, default=False
+        all_rows : bool, default=False
             Whether to list all of them, in the order of the scores, with a column `found`.
         """
-        rows = np.argsort(self.scores, kind="stable") if everyone else self.rows
+        rows = np.argsort(self.scores, kind="stable") if all_rows else self.rows
         columns: dict[str, Any] = {"id": self.ids[rows], "score": self.scores[rows]}
         columns |= {name: content[rows] for name, content in self.details.items()}
-        if everyone:
+        if all_rows:
             columns["found"] = self.flagged[rows]
         return pd.DataFrame(columns, index=pd.Index(rows, name="row" if self.about == "rows" else "column"))
 

@@ -296,7 +296,7 @@ class NearestModel:
                     table[:, queries] = predicted.T
                 else:
                     truths = np.arange(queries.start, queries.stop)[:, np.newaxis]
-                    totals[number] = self._sum.earns(predicted, truths).sum(axis=0)
+                    totals[number] = self._sum.utility(predicted, truths).sum(axis=0)
                 bar.update(len(predicted))
 
             with single_threaded_blas():

@@ -87,14 +87,14 @@ class RefittedModel:
         self, order: IndexArray, relabelled: AnyArray, counts: IndexArray, *, progress: bool
     ) -> FloatArray:
         """As in `NearestModel`."""
-        everyone = np.arange(self.n_train)
+        all_points = np.arange(self.n_train)
 
         def labels_after(count: int) -> AnyArray:
             labels = self.labels.copy()
             labels[order[:count]] = relabelled[order[:count]]
             return labels
 
-        return self._scores(((everyone, labels_after(count)) for count in counts), len(counts), progress)
+        return self._scores(((all_points, labels_after(count)) for count in counts), len(counts), progress)
 
     def _scores(self, sets: Iterable[tuple[IndexArray, AnyArray]], n_sets: int, progress: bool) -> FloatArray:
         """Return the score of the model fitted on each training set: indices, and all labels."""

@@ -105,7 +105,7 @@ class Sum:
             raise ValueError('scoring="r2" needs at least two test points; got 1. Use "neg_mean_squared_error".')
         return cls(name, truth, shares)
 
-    def earns(self, predicted: FloatArray, queries: Any) -> FloatArray:
+    def utility(self, predicted: FloatArray, queries: Any) -> FloatArray:
         """Return what these queries earn with these predictions."""
         truth, shares = self.targets[queries], self.shares[queries]
         if self.name in ("accuracy", "balanced_accuracy"):

@@ -157,12 +157,12 @@ class LabelErrors:
     def _chances(self, count: float) -> FloatArray:
         return error_chances(self.support, self.rival_support, count)
 
-    def to_frame(self, *, everyone: bool = False) -> pd.DataFrame:
+    def to_frame(self, *, all_rows: bool = False) -> pd.DataFrame:
         """One line per suspect, most suspicious first; its index is the row.
 
         Parameters
         ----------
-        everyone : bool, default=False
+        all_rows : bool, default=False
             Whether to list all rows rather than the suspects, in the same order.
 
         Returns
@@ -171,7 +171,7 @@ class LabelErrors:
             Columns id, given, suggested, confidence, score, error_chance, value, nearest (ids), nearest_labels, spoils
             (ids) and, if all rows are listed, suspect.
         """
-        rows = self.order if everyone else self.suspects
+        rows = self.order if all_rows else self.suspects
         columns: dict[str, Any] = {
             "id": self.ids[rows],
             "given": self.given[rows],
@@ -184,7 +184,7 @@ class LabelErrors:
             "nearest_labels": _lists(self.given[self.nearest[row]] for row in rows),
             "spoils": _lists(self.ids[self._spoiled_by(row)] for row in rows),
         }
-        if everyone:
+        if all_rows:
             columns["suspect"] = np.isin(rows, self.suspects)
         return pd.DataFrame(columns, index=pd.Index(rows, name="row"))
 

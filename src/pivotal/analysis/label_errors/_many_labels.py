@@ -58,12 +58,12 @@ class ManyLabelErrors(LabelErrors):
         scores: FloatArray = self.scores.reshape(-1, len(self.names)).min(axis=1)
         return scores
 
-    def to_frame(self, *, everyone: bool = False) -> pd.DataFrame:
+    def to_frame(self, *, all_rows: bool = False) -> pd.DataFrame:
         """One line per suspect, most suspicious first; its index is the cell.
 
         Parameters
         ----------
-        everyone : bool, default=False
+        all_rows : bool, default=False
             Whether to list all cells rather than the suspects, in the same order.
 
         Returns
@@ -72,7 +72,7 @@ class ManyLabelErrors(LabelErrors):
             Columns row, id, label, given, suggested, confidence, score, error_chance, nearest (ids) and, if all cells
             are listed, suspect.
         """
-        cells = self.order if everyone else self.suspects
+        cells = self.order if all_rows else self.suspects
         rows = self.rows[cells]
         columns: dict[str, Any] = {
             "row": rows,
@@ -85,7 +85,7 @@ class ManyLabelErrors(LabelErrors):
             "error_chance": self.error_chances[cells],
             "nearest": [self.ids[self.nearest[row]].tolist() for row in rows],
         }
-        if everyone:
+        if all_rows:
             columns["suspect"] = np.isin(cells, self.suspects)
         return pd.DataFrame(columns, index=pd.Index(cells, name="cell"))
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from pivotal.core.threads import breathe
+from pivotal.core.threads import check_cancelled
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
 __all__ = ["PENALTIES", "Features", "LeaveOneOut"]
@@ -53,7 +53,7 @@ class LeaveOneOut:
         mixing = features.mixing
         if mixing is not None:
             gram = mixing.T @ gram @ mixing
-        breathe()
+        check_cancelled()
         variances, directions = np.linalg.eigh(gram)
         kept = variances > _TINY * max(float(variances[-1]), 1e-300)
         self._variances = variances[kept]
@@ -82,7 +82,7 @@ class LeaveOneOut:
         others = np.setdiff1d(np.arange(len(targets)), self._fitted, assume_unique=True)
         slopes = self._to_scores @ (shrink[:, np.newaxis] * weights)
         for part in _parts(others):
-            breathe()
+            check_cancelled()
             predicted[part] = mean + (self._features.rows(part) - self._center) @ slopes
         return predicted
 

@@ -1,6 +1,6 @@
 """What a coalition of training points earns: the definition itself, small enough to enumerate.
 
-A game is an immutable object that answers two kinds of question about one query. `earns` is the definition, in exact
+A game is an immutable object that answers two kinds of question about one query. `utility` is the definition, in exact
 fractions, for any one coalition. The other methods give the engine, for a block of queries in float64, what it needs
 besides the values: the utility of everybody and of nobody, how far the utility can move, and whether only the nearest k
 members of a coalition count.

@@ -32,9 +32,9 @@ class Soft(Game):
 
     Examples
     --------
-    >>> Soft().earns(["cat", "dog", "cat"], [3, 2, 1], target="cat", classes=["cat", "dog"], k=2)
+    >>> Soft().utility(["cat", "dog", "cat"], [3, 2, 1], target="cat", classes=["cat", "dog"], k=2)
     Fraction(3, 5)
-    >>> Soft(divide_by="k").earns(["cat"], None, target="cat", classes=["cat", "dog"], k=5)
+    >>> Soft(divide_by="k").utility(["cat"], None, target="cat", classes=["cat", "dog"], k=5)
     Fraction(1, 5)
     """
 
@@ -45,7 +45,7 @@ class Soft(Game):
         check_option("Soft", "divide_by", self.divide_by, ("size", "k"))
         _check_empty("Soft", self.empty)
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         if self.divide_by == "k":
@@ -57,7 +57,7 @@ class Soft(Game):
         right = sum(vote for label, vote in top if label == target)
         return Fraction(right, k if self.divide_by == "k" else total)
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         if self.divide_by == "k":
@@ -65,14 +65,14 @@ class Soft(Game):
         ballots = as_ballots(labels, votes)[:, :k]
         total = ballots.sum(axis=1)
         right = (ballots * (labels[:, :k] == targets[:, np.newaxis])).sum(axis=1)
-        shares = self.nobody(targets, n_classes)
+        shares = self.empty_utility(targets, n_classes)
         np.divide(right, k if self.divide_by == "k" else total, out=shares, where=total > 0)
         return shares
 
-    def nobody(self, targets: AnyArray, n_classes: int) -> FloatArray:
+    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
         return np.full(len(targets), float(self._empty(n_classes)))
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         empty = float(self._empty(n_classes))
         return max(1.0, empty) - min(0.0, empty)
 
@@ -102,9 +102,9 @@ class Threshold(Game):
 
     Examples
     --------
-    >>> Threshold(radius=0.5).earns(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=1)
+    >>> Threshold(radius=0.5).utility(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=1)
     Fraction(2, 3)
-    >>> Threshold(radius=0.5).earns([], None, target="cat", classes=["cat", "dog"], k=1)
+    >>> Threshold(radius=0.5).utility([], None, target="cat", classes=["cat", "dog"], k=1)
     Fraction(1, 2)
     """
 
@@ -119,7 +119,7 @@ class Threshold(Game):
         object.__setattr__(self, "radius", float(self.radius))
         _check_empty("Threshold", self.empty)
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         _check_unit_votes("Threshold", votes)
@@ -127,7 +127,7 @@ class Threshold(Game):
             return self._empty(len(classes))
         return Fraction(sum(1 for label in labels if label == target), len(labels))
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         _check_unit_votes("Threshold", votes)
@@ -136,14 +136,14 @@ class Threshold(Game):
 
     def shares(self, n_right: AnyArray, sizes: AnyArray, targets: AnyArray, n_classes: int) -> FloatArray:
         """Return what everyone earns for each query, given how many points are near enough and how many are right."""
-        shares = self.nobody(targets, n_classes)
+        shares = self.empty_utility(targets, n_classes)
         np.divide(n_right, sizes, out=shares, where=sizes > 0)
         return shares
 
-    def nobody(self, targets: AnyArray, n_classes: int) -> FloatArray:
+    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
         return np.full(len(targets), float(self._empty(n_classes)))
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         empty = float(self._empty(n_classes))
         return max(1.0, empty) - min(0.0, empty)
 
@@ -170,9 +170,9 @@ class Regression(Game):
 
     Examples
     --------
-    >>> Regression().earns([2.0, 5.0], [2, 1], target=4.0, classes=(), k=2)
+    >>> Regression().utility([2.0, 5.0], [2, 1], target=4.0, classes=(), k=2)
     Fraction(-1, 1)
-    >>> Regression(empty=3.0).earns([], None, target=4.0, classes=(), k=2)
+    >>> Regression(empty=3.0).utility([], None, target=4.0, classes=(), k=2)
     Fraction(-1, 1)
     """
 
@@ -186,7 +186,7 @@ class Regression(Game):
         """Whether labels are classes or numbers."""
         return "regression"
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         top = list_members(labels, votes)[:k]
@@ -194,7 +194,7 @@ class Regression(Game):
         mean = sum((vote * as_fraction(label) for label, vote in top), Fraction(0)) / total if total else self._empty
         return -((mean - as_fraction(target)) ** 2)
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         ballots = as_ballots(labels, votes)[:, :k]
@@ -205,11 +205,11 @@ class Regression(Game):
         squares: FloatArray = error**2
         return -squares
 
-    def nobody(self, targets: AnyArray, n_classes: int) -> FloatArray:
+    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
         squares: FloatArray = (float(self._empty) - np.asarray(targets, dtype=np.float64)) ** 2
         return -squares
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         if labels is None or targets is None:
             raise ValueError("Regression: the spread depends on the responses; got none. Pass labels and targets.")
         reachable = np.array([float(self._empty), np.min(labels), np.max(labels)])  # the extreme predictions

@@ -34,7 +34,7 @@ class Mixture(Game):
     >>> from pivotal import Hard, Soft
     >>> 0.5 * Hard() + 0.5 * Soft()
     0.5 * hard + 0.5 * soft
-    >>> (0.5 * Hard() + 0.5 * Soft()).earns(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=3)
+    >>> (0.5 * Hard() + 0.5 * Soft()).utility(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=3)
     Fraction(5, 6)
     """
 
@@ -62,26 +62,26 @@ class Mixture(Game):
     def parts(self) -> tuple[tuple[float, Game], ...]:
         return self.terms
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         self._check_labels_suffice()
         return sum(
-            (as_fraction(weight) * game.earns(labels, votes, target, classes, k) for weight, game in self.terms),
+            (as_fraction(weight) * game.utility(labels, votes, target, classes, k) for weight, game in self.terms),
             Fraction(0),
         )
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         self._check_labels_suffice()
-        return self._sum([game.everyone(labels, votes, targets, n_classes, k) for _, game in self.terms])
+        return self._sum([game.full_utility(labels, votes, targets, n_classes, k) for _, game in self.terms])
 
-    def nobody(self, targets: AnyArray, n_classes: int) -> FloatArray:
-        return self._sum([game.nobody(targets, n_classes) for _, game in self.terms])
+    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
+        return self._sum([game.empty_utility(targets, n_classes) for _, game in self.terms])
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
-        return sum(abs(weight) * game.spread(n_classes, labels, targets) for weight, game in self.terms)
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+        return sum(abs(weight) * game.utility_range(n_classes, labels, targets) for weight, game in self.terms)
 
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
         return max(game.truncation_factor(n_classes, votes_fall=votes_fall) for _, game in self.terms)

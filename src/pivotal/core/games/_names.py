@@ -30,8 +30,8 @@ _PUBLISHED: Mapping[str, Game] = MappingProxyType(
         "zhang2026": Hard(),
         "jia2019": Soft(divide_by="k"),
         "wang2023": Soft(divide_by="size"),
-        "wang2024": Hard(third_class="absent", scale="sum"),
-        "shapiq": Hard(tie="win", third_class="absent"),
+        "wang2024": Hard(other_classes="ignore", scale="sum"),
+        "shapiq": Hard(tie="win", other_classes="ignore"),
         "pydvl": Soft(divide_by="k"),
         "opendataval": Soft(divide_by="k"),
         "dattri": Soft(divide_by="k"),
@@ -59,7 +59,7 @@ def as_game(utility: object) -> Game:
     Examples
     --------
     >>> as_game("hard")
-    Hard(tie='lose', third_class='occupies', scale='mean')
+    Hard(tie='lose', other_classes='count', scale='mean')
     >>> as_game("jia2019")
     Soft(divide_by='k', empty=None)
     >>> as_game("threshold(0.5)")

@@ -64,7 +64,7 @@ class RetrievalGame(Game):
         """Return what each query multiplies the sum with, 0 where no document is relevant; shape (n_queries,)."""
         return np.ones(len(targets))
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         return self._utility(self.gains(labels[:, :k]), k) * self.scale(targets, k)
@@ -77,12 +77,12 @@ class RetrievalGame(Game):
         grades : float array of shape (n_queries, n_documents)
             Grades in any order, filled up with zeros.
         targets, k
-            As in `everyone`.
+            As in `full_utility`.
         """
         best = -np.sort(-self.gains(grades), axis=1)[:, :k]
         return self._utility(best, k) * self.scale(targets, k)
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         return 1.0
 
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
@@ -139,11 +139,11 @@ class Precision(_Binary):
 
     Examples
     --------
-    >>> Precision().earns([1, 0, 2], None, target=[1, 2, 1], classes=(), k=4)
+    >>> Precision().utility([1, 0, 2], None, target=[1, 2, 1], classes=(), k=4)
     Fraction(1, 2)
     """
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         return Fraction(self._count(labels[:k]), k)
@@ -157,11 +157,11 @@ class Recall(_Binary):
 
     Examples
     --------
-    >>> Recall().earns([1, 0, 2], None, target=[1, 2, 1], classes=(), k=4)
+    >>> Recall().utility([1, 0, 2], None, target=[1, 2, 1], classes=(), k=4)
     Fraction(2, 3)
     """
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         return Fraction(self._count(labels[:k]), max(1, self._count(target)))
@@ -181,7 +181,7 @@ class DCG(RetrievalGame):
 
     Examples
     --------
-    >>> float(DCG().earns([3, 0, 2], None, target=[3, 2], classes=(), k=3))
+    >>> float(DCG().utility([3, 0, 2], None, target=[3, 2], classes=(), k=3))
     4.0
     """
 
@@ -190,7 +190,7 @@ class DCG(RetrievalGame):
     def __post_init__(self) -> None:
         check_option(type(self).__name__, "gain", self.gain, ("linear", "exponential"))
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         return self._sum(labels, k)
@@ -201,7 +201,7 @@ class DCG(RetrievalGame):
     def discounts(self, k: int) -> FloatArray:
         return np.asarray(1.0 / np.log2(np.arange(2.0, k + 2.0)))
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         # However many positions count, no more documents than are judged can fill them.
         return 1.0 if targets is None else float(self.missed(targets, targets, targets.shape[1]).max(initial=0.0))
 
@@ -223,11 +223,11 @@ class NDCG(DCG):
 
     Examples
     --------
-    >>> float(NDCG().earns([2, 3], None, target=[3, 2], classes=(), k=1))
+    >>> float(NDCG().utility([2, 3], None, target=[3, 2], classes=(), k=1))
     0.6666666666666666
     """
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         ideal = self._sum(sorted(target, reverse=True), k)
@@ -238,7 +238,7 @@ class NDCG(DCG):
         ideal = self._utility(best, k)
         return np.asarray(np.where(ideal > 0.0, 1.0 / np.where(ideal > 0.0, ideal, 1.0), 0.0))
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         return 1.0
 
 
@@ -247,13 +247,13 @@ class Hit(_Binary):
 
     Examples
     --------
-    >>> Hit().earns([0, 1], None, target=[1], classes=(), k=1), Hit().earns([0, 1], None, target=[1], classes=(), k=2)
-    (Fraction(0, 1), Fraction(1, 1))
+    >>> [Hit().utility([0, 1], None, target=[1], classes=(), k=k) for k in (1, 2)]
+    [Fraction(0, 1), Fraction(1, 1)]
     """
 
     kind = "first"
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         return Fraction(int(any(map(self.relevant, labels[:k]))))
@@ -264,13 +264,13 @@ class ReciprocalRank(_Binary):
 
     Examples
     --------
-    >>> ReciprocalRank().earns([0, 0, 1, 1], None, target=[1, 1], classes=(), k=10)
+    >>> ReciprocalRank().utility([0, 0, 1, 1], None, target=[1, 1], classes=(), k=10)
     Fraction(1, 3)
     """
 
     kind = "first"
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         positions = (place for place, grade in enumerate(labels[:k], start=1) if self.relevant(grade))
@@ -289,13 +289,13 @@ class BestOf(RetrievalGame):
 
     Examples
     --------
-    >>> BestOf().earns([0, 2, 1, 3], None, target=[1, 2, 3], classes=(), k=3)
+    >>> BestOf().utility([0, 2, 1, 3], None, target=[1, 2, 3], classes=(), k=3)
     Fraction(2, 1)
     """
 
     kind = "best"
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         return max(map(as_fraction, labels[:k]), default=Fraction(0))
@@ -303,7 +303,7 @@ class BestOf(RetrievalGame):
     def gains(self, grades: AnyArray) -> FloatArray:
         return np.asarray(grades, dtype=np.float64)
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         return 1.0 if targets is None or targets.size == 0 else float(targets.max())
 
 

@@ -30,7 +30,7 @@ class Hard(Game):
     ----------
     tie : {"lose", "win"}
         What equal votes earn: 0 or 1.
-    third_class : {"occupies", "absent"}
+    other_classes : {"count", "ignore"}
         In the game of two classes, members of other classes do not vote. They either take up places among the k
         nearest all the same, or are taken out before the k nearest are found; a coalition with neither of the two
         classes then earns 0, as the empty one does.
@@ -39,22 +39,22 @@ class Hard(Game):
 
     Examples
     --------
-    >>> Hard().earns(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=2)
+    >>> Hard().utility(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=2)
     Fraction(0, 1)
-    >>> Hard(tie="win").earns(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=2)
+    >>> Hard(tie="win").utility(["cat", "dog", "cat"], None, target="cat", classes=["cat", "dog"], k=2)
     Fraction(1, 1)
     """
 
     tie: Literal["lose", "win"] = "lose"
-    third_class: Literal["occupies", "absent"] = "occupies"
+    other_classes: Literal["count", "ignore"] = "count"
     scale: Literal["mean", "sum"] = "mean"
 
     def __post_init__(self) -> None:
         check_option("Hard", "tie", self.tie, ("lose", "win"))
-        check_option("Hard", "third_class", self.third_class, ("occupies", "absent"))
+        check_option("Hard", "other_classes", self.other_classes, ("count", "ignore"))
         check_option("Hard", "scale", self.scale, ("mean", "sum"))
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         members = list_members(labels, votes)
@@ -65,7 +65,7 @@ class Hard(Game):
 
     def _beats(self, wrong: Any, target: Any, members: list[tuple[Any, int]], k: int) -> bool:
         seen = members
-        if self.third_class == "absent":
+        if self.other_classes == "ignore":
             seen = [member for member in members if member[0] == target or member[0] == wrong]
         balance = 0
         for label, vote in seen[:k]:
@@ -75,11 +75,11 @@ class Hard(Game):
                 balance -= vote
         return balance > 0 or (balance == 0 and self.tie == "win" and bool(seen))
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         ballots = as_ballots(labels, votes)
-        if self.third_class == "occupies":
+        if self.other_classes == "count":
             labels, ballots = labels[:, :k], ballots[:, :k]
         right = labels == targets[:, np.newaxis]
         present = np.unique(labels)
@@ -88,12 +88,12 @@ class Hard(Game):
         won = n_absent * self._beats_rows(np.zeros_like(right), right, ballots, k)
         for wrong in present:
             won += (targets != wrong) * self._beats_rows((labels == wrong) & ~right, right, ballots, k)
-        earned: FloatArray = won / (max(1, n_classes - 1) if self.scale == "mean" else 1)
-        return earned
+        utility: FloatArray = won / (max(1, n_classes - 1) if self.scale == "mean" else 1)
+        return utility
 
     def _beats_rows(self, wrong: _Mask, right: _Mask, ballots: AnyArray, k: int) -> _Mask:
         """Return whether the true class wins in each row, given who is of the wrong and of the right class."""
-        seen = (wrong | right) if self.third_class == "absent" else np.ones_like(right)
+        seen = (wrong | right) if self.other_classes == "ignore" else np.ones_like(right)
         top = seen & (np.cumsum(seen, axis=1) <= k)
         balance = (ballots * top * (right.astype(np.int64) - wrong)).sum(axis=1)
         won: _Mask = balance > 0
@@ -101,7 +101,7 @@ class Hard(Game):
             won |= (balance == 0) & seen.any(axis=1)
         return won
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         return float(max(1, n_classes - 1)) if self.scale == "sum" else 1.0
 
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
@@ -109,7 +109,7 @@ class Hard(Game):
 
     def sees_only_top_k(self, n_classes: int) -> bool:
         # With third classes taken out, the k nearest of two classes may lie anywhere in the list.
-        return self.third_class == "occupies" or n_classes <= 2
+        return self.other_classes == "count" or n_classes <= 2
 
     def __str__(self) -> str:
         return "hard" if self == Hard() else repr(self)
@@ -123,30 +123,30 @@ class Plurality(Game):
 
     Examples
     --------
-    >>> Plurality().earns(["cat", "dog", "cat", "fox"], None, target="cat", classes=["cat", "dog", "fox"], k=4)
+    >>> Plurality().utility(["cat", "dog", "cat", "fox"], None, target="cat", classes=["cat", "dog", "fox"], k=4)
     Fraction(1, 1)
     """
 
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
-        tally: dict[Any, int] = {}
+        vote_counts: dict[Any, int] = {}
         for label, vote in list_members(labels, votes)[:k]:
-            tally[label] = tally.get(label, 0) + vote
-        right = tally.pop(target, 0)
-        return Fraction(int(right > max(tally.values(), default=0)))
+            vote_counts[label] = vote_counts.get(label, 0) + vote
+        right = vote_counts.pop(target, 0)
+        return Fraction(int(right > max(vote_counts.values(), default=0)))
 
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         ballots, rows = as_ballots(labels, votes)[:, :k], np.arange(len(targets))
         cells = labels[:, :k].astype(np.int64) + n_classes * rows[:, np.newaxis]
-        tally = np.bincount(cells.ravel(), weights=ballots.ravel(), minlength=n_classes * len(rows))
-        tally = tally.reshape(len(rows), n_classes)
-        right = tally[rows, targets]
-        tally[rows, targets] = 0
-        earned: FloatArray = (right > tally.max(axis=1)).astype(np.float64)
-        return earned
+        vote_counts = np.bincount(cells.ravel(), weights=ballots.ravel(), minlength=n_classes * len(rows))
+        vote_counts = vote_counts.reshape(len(rows), n_classes)
+        right = vote_counts[rows, targets]
+        vote_counts[rows, targets] = 0
+        utility: FloatArray = (right > vote_counts.max(axis=1)).astype(np.float64)
+        return utility
 
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
         return 1.0 if n_classes <= 2 and votes_fall else 2.0

@@ -18,7 +18,7 @@ __all__ = ["Game", "as_ballots", "as_fraction", "check_classes", "check_option",
 class Game(ABC):
     """What a coalition earns for one query.
 
-    Classes are integer codes 0..n_classes-1 in the methods that take arrays, and any hashable label in `earns`.
+    Classes are integer codes 0..n_classes-1 in the methods that take arrays, and any hashable label in `utility`.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Game(ABC):
         return "classification"
 
     @abstractmethod
-    def earns(
+    def utility(
         self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
     ) -> Fraction:
         """Return the exact utility of one coalition.
@@ -58,7 +58,7 @@ class Game(ABC):
         """
 
     @abstractmethod
-    def everyone(
+    def full_utility(
         self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
     ) -> FloatArray:
         """Return the utility of the whole training set, for each query.
@@ -82,11 +82,11 @@ class Game(ABC):
         float64 array of shape (n_queries,)
         """
 
-    def nobody(self, targets: AnyArray, n_classes: int) -> FloatArray:
+    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
         """Return the utility of the empty coalition, as a float64 array of shape (n_queries,)."""
         return np.zeros(len(targets))
 
-    def spread(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         """Return a bound on the utility's range, its largest minus its smallest value over all coalitions.
 
         Parameters

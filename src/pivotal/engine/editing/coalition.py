@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
-from pivotal.kernels.coalition_arrays import Lists, Standing
+from pivotal.kernels.coalition_arrays import NeighborArrays, Standing
 
 __all__ = ["Coalition", "shares_of_places"]
 
@@ -60,7 +60,7 @@ class Coalition:
         from pivotal.kernels.exchange import begin
 
         n_train, n_queries = len(codes), len(targets)
-        self.lists = Lists(
+        self.lists = NeighborArrays(
             np.ascontiguousarray(points, dtype=np.int32),
             *_entries(points, n_train),
             np.ascontiguousarray(codes, dtype=np.int32),

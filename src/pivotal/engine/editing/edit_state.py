@@ -11,11 +11,11 @@ from scipy import sparse
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
-from pivotal.engine.editing.neighbor_lists import Near
+from pivotal.engine.editing.neighbor_lists import NeighborLists
 from pivotal.engine.exact import Engine
 from pivotal.neighbors import Index, blocks, fitting_queries
 
-__all__ = ["Finder", "Scene", "Search", "as_kind", "stacked"]
+__all__ = ["EditState", "Finder", "Search", "as_kind", "stacked"]
 
 _SPARE, _SPARE_PART = 8, 8  # lists are longer than needed by so many points and by this part of what is needed
 
@@ -44,7 +44,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Scene:
+class EditState:
     """Who is there, and who is near whom."""
 
     points: Any
@@ -53,7 +53,7 @@ class Scene:
     queries: Any  # None where the points are the queries
     targets: AnyArray
     weights: FloatArray
-    near: Near
+    near: NeighborLists
     engine: Engine
 
     @property
@@ -87,25 +87,25 @@ class Finder:
         needed = max(depth or engine.depth, self._search.needed)
         return needed + _SPARE + needed // _SPARE_PART
 
-    def find(self, scene: Scene, queries: IndexArray, depth: int) -> Near:
+    def find(self, state: EditState, queries: IndexArray, depth: int) -> NeighborLists:
         """Search the lists of some queries of a scene."""
-        if self._indexed is not scene.points:  # the index is built when it is first needed
-            self._index, self._indexed = self._search.index(scene.points), scene.points
-        depth = min(depth, scene.n_players)
-        if scene.queries is not None:
-            return Near.of(*self._index.search(scene.queries[queries], depth))
-        indices, distances = self._index.search(scene.points[queries], depth + 1)
+        if self._indexed is not state.points:  # the index is built when it is first needed
+            self._index, self._indexed = self._search.index(state.points), state.points
+        depth = min(depth, state.n_players)
+        if state.queries is not None:
+            return NeighborLists.of(*self._index.search(state.queries[queries], depth))
+        indices, distances = self._index.search(state.points[queries], depth + 1)
         others = indices != queries[:, np.newaxis]
         others[others.all(axis=1), -1] = False  # behind many duplicates a point is not even on its own list
-        return Near.of(indices[others].reshape(-1, depth), distances[others].reshape(-1, depth))
+        return NeighborLists.of(indices[others].reshape(-1, depth), distances[others].reshape(-1, depth))
 
-    def find_all(self, scene: Scene, queries: IndexArray) -> Near:
+    def find_all(self, state: EditState, queries: IndexArray) -> NeighborLists:
         """Search the lists of any number of queries of a scene."""
-        depth = self.list_length(scene.engine)
-        found = [self.find(scene, queries[part], depth) for part in blocks(len(queries), fitting_queries(depth))]
-        return Near.together(found) if found else scene.near.only(queries)
+        depth = self.list_length(state.engine)
+        found = [self.find(state, queries[part], depth) for part in blocks(len(queries), fitting_queries(depth))]
+        return NeighborLists.together(found) if found else state.near.only(queries)
 
-    def meet(self, old: Scene, points: Any, width: int) -> Near:
+    def meet(self, old: EditState, points: Any, width: int) -> NeighborLists:
         """Return the lists of the old queries with the new points on them."""
         assert self._search.alone is not None
         index, n_old, n_new = self._search.alone(points), len(old.labels), points.shape[0]
@@ -114,17 +114,17 @@ class Finder:
             indices, distances = index.search(old.rows(part), n_new)
             room = min(width, old.n_players + n_new)
             met.append(old.near.only(part).joined_by(indices + n_old, distances, old.n_players, room))
-        return Near.together(met) if met else old.near
+        return NeighborLists.together(met) if met else old.near
 
-    def lengthened(self, scene: Scene, depth: int) -> Scene:
+    def lengthened(self, state: EditState, depth: int) -> EditState:
         """Search again where lists are shorter than needed."""
-        depth = min(max(depth, self._search.needed), scene.n_players)
-        short = np.flatnonzero(scene.near.lengths < depth)
-        near = scene.near
+        depth = min(max(depth, self._search.needed), state.n_players)
+        short = np.flatnonzero(state.near.lengths < depth)
+        near = state.near
         for part in blocks(len(short), fitting_queries(depth)):
-            found = self.find(scene, short[part], self.list_length(scene.engine, depth))
+            found = self.find(state, short[part], self.list_length(state.engine, depth))
             near = near.replaced(short[part], found)
-        return scene if near is scene.near else replace(scene, near=near)
+        return state if near is state.near else replace(state, near=near)
 
 
 def as_kind(rows: Any, points: Any) -> Any:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["Near"]
+__all__ = ["NeighborLists"]
 
 
 @dataclass(frozen=True)
-class Near:
+class NeighborLists:
     """The nearest training points of every query, as far as they are known.
 
     Parameters
@@ -32,13 +32,13 @@ class Near:
     lengths: IndexArray
 
     @classmethod
-    def of(cls, indices: AnyArray, distances: FloatArray) -> Near:
+    def of(cls, indices: AnyArray, distances: FloatArray) -> NeighborLists:
         """Return lists that are known in full width, as a search returns them."""
         lengths = np.full(len(indices), indices.shape[1])
         return cls(indices.astype(np.int32), np.array(distances, dtype=np.float64), lengths)
 
     @classmethod
-    def together(cls, found: Sequence[Near]) -> Near:
+    def together(cls, found: Sequence[NeighborLists]) -> NeighborLists:
         """Return lists and then other lists, in one piece."""
         if len(found) == 1:
             return found[0]
@@ -55,25 +55,25 @@ class Near:
         """Room of a list."""
         return int(self.indices.shape[1])
 
-    def widened(self, width: int) -> Near:
+    def widened(self, width: int) -> NeighborLists:
         """Return the lists with room for at least so many points."""
         more = width - self.width
         if more <= 0:
             return self
         indices = np.pad(self.indices, ((0, 0), (0, more)), constant_values=-1)
-        return Near(indices, np.pad(self.distances, ((0, 0), (0, more)), constant_values=np.inf), self.lengths)
+        return NeighborLists(indices, np.pad(self.distances, ((0, 0), (0, more)), constant_values=np.inf), self.lengths)
 
-    def only(self, queries: AnyArray | slice) -> Near:
+    def only(self, queries: AnyArray | slice) -> NeighborLists:
         """Return the lists of some queries."""
-        return Near(self.indices[queries], self.distances[queries], self.lengths[queries])
+        return NeighborLists(self.indices[queries], self.distances[queries], self.lengths[queries])
 
-    def replaced(self, queries: AnyArray, other: Near) -> Near:
+    def replaced(self, queries: AnyArray, other: NeighborLists) -> NeighborLists:
         """Return the lists with those of some queries exchanged."""
         width = max(self.width, other.width)
         one, two = self.widened(width), other.widened(width)
         indices, distances, lengths = one.indices.copy(), one.distances.copy(), one.lengths.copy()
         indices[queries], distances[queries], lengths[queries] = two.indices, two.distances, two.lengths
-        return Near(indices, distances, lengths)
+        return NeighborLists(indices, distances, lengths)
 
     def first(self, depth: int, queries: IndexArray | None = None) -> IndexArray:
         """Return the nearest `depth` points of all queries, or of some, whose lists are at least so long."""
@@ -88,7 +88,7 @@ class Near:
         mark_lists(self.indices, self.width if depth is None else min(depth, self.width), chosen, marks)
         return marks
 
-    def without(self, gone: npt.NDArray[np.bool_]) -> Near:
+    def without(self, gone: npt.NDArray[np.bool_]) -> NeighborLists:
         """Return the lists once points have left; points behind those that left move up in number.
 
         Parameters
@@ -107,9 +107,9 @@ class Near:
             indices[hit] = np.take_along_axis(indices[hit], order, 1)
             distances[hit] = np.take_along_axis(np.where(left, np.inf, distances[hit]), order, 1)
             lengths[hit] = (~left).sum(axis=1)
-        return Near(indices, distances, lengths)
+        return NeighborLists(indices, distances, lengths)
 
-    def joined_by(self, indices: AnyArray, distances: FloatArray, n_known: int, width: int) -> Near:
+    def joined_by(self, indices: AnyArray, distances: FloatArray, n_known: int, width: int) -> NeighborLists:
         """Return the lists once points have joined.
 
         Parameters
@@ -136,5 +136,5 @@ class Near:
         order = np.argsort(both, axis=1, kind="stable")[:, : max(width, self.width)]
         lengths = np.minimum(own.lengths + joins[hit].sum(axis=1), order.shape[1])
         return self.replaced(
-            hit, Near(np.take_along_axis(names, order, 1), np.take_along_axis(both, order, 1), lengths)
+            hit, NeighborLists(np.take_along_axis(names, order, 1), np.take_along_axis(both, order, 1), lengths)
         )

@@ -12,6 +12,6 @@ votes, it is a game of two numbers per owner: points in the ball, and right ones
 """
 
 from pivotal.engine.owners.owner_codes import Owners
-from pivotal.engine.owners.owner_game import chance_table, make_desk
+from pivotal.engine.owners.owner_game import chance_table, make_owner_scratch
 
-__all__ = ["Owners", "chance_table", "make_desk"]
+__all__ = ["Owners", "chance_table", "make_owner_scratch"]

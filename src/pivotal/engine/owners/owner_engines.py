@@ -10,7 +10,7 @@ import numpy as np
 
 from pivotal.core.plan import Plan, batch_sizes
 from pivotal.core.spec import Spec
-from pivotal.core.threads import breathe, count_threads, run_all, slices
+from pivotal.core.threads import check_cancelled, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.owners.owner_game import OwnerGame
@@ -19,7 +19,7 @@ from pivotal.engine.point_sums import PointSums
 from pivotal.engine.sampling import SamplingEngine
 from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.solvers import Block
-from pivotal.engine.totals import Tally
+from pivotal.engine.totals import QueryTotals
 from pivotal.kernels.owner_arrays import Owned, Rules
 from pivotal.kernels.sample_arrays import Estimates, Streams
 from pivotal.results.values import Values
@@ -31,11 +31,11 @@ _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _RunningSums:
     """Sums over the queries so far: of every owner, and of everything else."""
 
     points: PointSums
-    tally: Tally
+    totals: QueryTotals
 
 
 class ExactOwners:
@@ -62,12 +62,12 @@ class ExactOwners:
         self._k, self._n_classes = spec.k, n_classes
         self._n_threads = count_threads(n_jobs)
         self.depth = players.looked_at
-        self._sums = _Sums(PointSums.nothing(players.n_owners), Tally())
+        self._sums = _RunningSums(PointSums.nothing(players.n_owners), QueryTotals())
 
     @property
     def n_queries(self) -> int:
         """Queries added so far."""
-        return self._sums.tally.n_queries
+        return self._sums.totals.n_queries
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield what is to be done with a batch of queries: the blocks are added once."""
@@ -98,7 +98,7 @@ class ExactOwners:
                 found: FloatArray = found,
                 part: OwnerGame = part,
             ) -> None:
-                owner_values(owned.part(queries), rules, chances, part.desk(indices.shape[1]), found[queries])
+                owner_values(owned.part(queries), rules, chances, part.workspace(indices.shape[1]), found[queries])
 
             run_all(work, slices(len(targets), at_once, self._n_threads), self._n_threads)
             values += found
@@ -107,26 +107,28 @@ class ExactOwners:
             values *= weights[:, np.newaxis]
         points = self._sums.points.copy()
         points.add(_everybody(*values.shape), values, weights)
-        tally = self._sums.tally.plus(block, dropped, self._labels, self._game, self._n_classes, self._k, weights)
+        totals = self._sums.totals.add_block(
+            block, dropped, self._labels, self._game, self._n_classes, self._k, weights
+        )
         # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _Sums(points, tally)
+        self._sums = _RunningSums(points, totals)
         return True
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_owners,)."""
-        return self._sums.points.means(self._sums.tally.divisor)
+        return self._sums.points.means(self._sums.totals.divisor)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound."""
         n_owners, looked_at = self._players.n_owners, self._players.looked_at
         found = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
         # A branch is as many sums and factors deep as owners are looked at, and is met from two sides.
-        tally = self._sums.tally
-        return tally.result(
+        totals = self._sums.totals
+        return totals.result(
             self.values(),
             found,
             rounding=8.0 * looked_at * _EPS,
-            query_standard_error=self._sums.points.standard_errors(tally.divisor, tally.squared_weight),
+            query_standard_error=self._sums.points.standard_errors(totals.divisor, totals.squared_weight),
             **about,
         )
 
@@ -188,13 +190,13 @@ class SampledOwners(SamplingEngine):
             def work(
                 queries: slice, place: int = place, owned: Owned = owned, rules: Rules = rules, part: OwnerGame = part
             ) -> None:
-                desk, scratch = part.desk(depth), part.scratch(self._n_values)
+                workspace, scratch = part.workspace(depth), part.scratch(self._n_values)
                 mine = Estimates(*(array[queries] for array in found))
                 for start in range(0, len(sizes), at_once):
-                    breathe()
+                    check_cancelled()
                     some = slice(start, start + at_once)
                     streams = Streams(self._seed, numbers[queries], batches[some], sizes[some], size)
-                    owner_estimates(owned.part(queries), rules, law, streams.of_part(place), desk, scratch, mine)
+                    owner_estimates(owned.part(queries), rules, law, streams.of_part(place), workspace, scratch, mine)
 
             run_all(work, slices(n_queries, max(1, at_once // len(sizes)), self._n_threads), self._n_threads)
             np.maximum(dropped, part.dropped(indices, owned), out=dropped)

@@ -14,10 +14,10 @@ from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_lists import keep_nearest
 from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.solvers import Block
-from pivotal.kernels.owner_arrays import VOTES, Desk, Owned, Rules
+from pivotal.kernels.owner_arrays import VOTES, Owned, OwnerScratch, Rules
 from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE
 
-__all__ = ["OwnerGame", "chance_table", "make_desk", "make_owner_game"]
+__all__ = ["OwnerGame", "chance_table", "make_owner_game", "make_owner_scratch"]
 
 _FACTOR = 2.0  # two marginal contributions of an owner differ by at most twice the range of the utility
 
@@ -115,9 +115,9 @@ class OwnerGame(Drawing):
         plurality = isinstance(game, Plurality)
         return Rules(kind, self._k, rule, self._weight * self._scale, self._rivals, self._pairs, plurality)
 
-    def desk(self, depth: int) -> Desk:
+    def workspace(self, depth: int) -> OwnerScratch:
         """Memory for one thread and lists of this length."""
-        return make_desk(self.n_owners, depth, self._k, self._n_classes + 1)
+        return make_owner_scratch(self.n_owners, depth, self._k, self._n_classes + 1)
 
     def own(self, indices: IndexArray, block: Block) -> Owned:
         """Say whose the neighbours of some queries are and what they bring; lists end after the nearest owners."""
@@ -135,7 +135,7 @@ class OwnerGame(Drawing):
             terms=np.zeros((n_queries, 2, 0)) if kind == VOTES else self._terms(block, kind),
             slots=self._slots(block) if kind == VOTES or self._pairs else none,
             votes=votes if kind == VOTES else none,
-            empty=self._game.nobody(block.targets, self._n_classes),
+            empty=self._game.empty_utility(block.targets, self._n_classes),
         )
 
     def dropped(self, indices: IndexArray, owned: Owned) -> FloatArray:
@@ -151,7 +151,7 @@ class OwnerGame(Drawing):
         if open_ones.size:
             shares = np.zeros(open_ones.size)
             ways = np.zeros((min(self._k, self.n_owners + 1), self._k))
-            unseen(owned.part(open_ones), self.rules, self.chances, self.desk(depth), ways, shares)
+            unseen(owned.part(open_ones), self.rules, self.chances, self.workspace(depth), ways, shares)
             lost[open_ones] = _FACTOR * shares
         return lost
 
@@ -214,19 +214,19 @@ def chance_table(semivalue: Semivalue, most: int, n: int) -> FloatArray:
     return table
 
 
-def make_desk(n_players: int, depth: int, k: int, n_counts: int) -> Desk:
+def make_owner_scratch(n_players: int, depth: int, k: int, n_counts: int) -> OwnerScratch:
     """Memory of one thread for a game of groups: lists of `depth` entries, `n_counts` numbers for the utility."""
     n = n_players
-    return Desk(
-        seats=np.zeros(depth, dtype=np.int64),
+    return OwnerScratch(
+        playing_ranks=np.zeros(depth, dtype=np.int64),
         status=np.zeros(n, dtype=np.int64),
         known=np.zeros(n, dtype=np.int64),
         heads=np.zeros(n, dtype=np.int64),
         nexts=np.zeros(depth, dtype=np.int64),
-        turns=np.zeros((2, n + 1), dtype=np.int64),
+        decision_stack=np.zeros((2, n + 1), dtype=np.int64),
         sums=np.zeros((2, n + 1)),
         members=np.zeros(k, dtype=np.int64),
         others=np.zeros(k, dtype=np.int64),
         totals=np.zeros((2, k + 1)),
-        tally=np.zeros(n_counts),
+        vote_counts=np.zeros(n_counts),
     )

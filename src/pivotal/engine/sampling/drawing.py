@@ -44,7 +44,7 @@ class Drawing:
             nearest=np.zeros(self._k + 1, dtype=np.int64),
             order=np.zeros(depth, dtype=np.int64),
             where=np.zeros(depth, dtype=np.int64),
-            seated=np.ones(depth, dtype=np.bool_),
+            counts=np.ones(depth, dtype=np.bool_),
             tallies=np.zeros((3, depth)),
             terms=np.zeros((2, depth)),
             votes=np.zeros(self._n_classes + 1),
@@ -71,7 +71,7 @@ class Drawing:
             kind = ERROR
         elif isinstance(game, Soft):
             kind, rule = (SHARE, 0.0) if game.divide_by == "size" else (COUNT, float(k))
-        empty = game.nobody(block.targets, self._n_classes)
+        empty = game.empty_utility(block.targets, self._n_classes)
         sum_estimates(self._terms(block, kind), empty, k, kind, rule, self._weight, *how)
 
     def _terms(self, block: Block, kind: int) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.point_sums import PointSums
-from pivotal.engine.totals import Tally, run_on
+from pivotal.engine.totals import QueryTotals, sequential_sum
 from pivotal.kernels.sample_arrays import Estimates
 
 __all__ = ["SampleState", "SampleSums", "SampleTotals"]
@@ -63,7 +63,7 @@ class SampleSums:
             squares,
             crosses,
             self.n_queries + len(indices),
-            run_on(self.weight, weights),
+            sequential_sum(self.weight, weights),
         )
 
     def refined(self, other: SampleSums) -> SampleSums:
@@ -102,11 +102,11 @@ class SampleTotals:
         totals, variances, squares, crosses = np.zeros((4, n_train))
         return SampleTotals(totals, variances, np.zeros(2), squares, crosses)
 
-    def query_errors(self, tally: Tally) -> FloatArray | None:
+    def query_errors(self, totals: QueryTotals) -> FloatArray | None:
         """Return the standard error of each value over queries like these, without that of sampling."""
         nothing = np.zeros(len(self.totals))
         sums = PointSums(np.stack([self.totals, nothing, self.squares, nothing, self.crosses, nothing]))
-        return sums.standard_errors(tally.divisor, tally.squared_weight)
+        return sums.standard_errors(totals.divisor, totals.squared_weight)
 
     def plus(self, part: SampleSums) -> SampleTotals:
         """Return the sums with other queries added."""
@@ -130,4 +130,4 @@ class SampleState:
     past: SampleTotals
     now: SampleSums
     listed: AnyArray
-    tally: Tally
+    totals: QueryTotals

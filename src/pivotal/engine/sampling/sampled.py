@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pivotal.core.plan import Plan, batch_sizes, seed_words
-from pivotal.core.threads import breathe, count_threads, run_all, slices
+from pivotal.core.threads import check_cancelled, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
@@ -23,8 +23,8 @@ from pivotal.engine.sampling.drawing import Drawing, make_drawing
 from pivotal.engine.sampling.laws import check_drawable, is_certain, law_of, typical_square
 from pivotal.engine.sampling.sample_sums import SampleState, SampleSums, SampleTotals
 from pivotal.engine.solvers import Block
-from pivotal.engine.totals import Tally
-from pivotal.engine.truncation import Lists
+from pivotal.engine.totals import QueryTotals
+from pivotal.engine.truncation import Truncation
 from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
 from pivotal.results.per_query import PerQuery
 from pivotal.results.values import Values
@@ -43,16 +43,16 @@ class Drawn(NamedTuple):
     estimates: Estimates
     """Estimated values with their variances."""
 
-    everyone: FloatArray
+    full_utility: FloatArray
     """What everyone together earns, for each query; shape (n_queries,)."""
 
-    nobody: FloatArray
+    empty_utility: FloatArray
     """What nobody earns."""
 
     dropped: FloatArray
     """Bound on what truncation costs."""
 
-    spread: float
+    utility_range: float
     """Range of the utility."""
 
     depth: int
@@ -92,7 +92,7 @@ class SamplingEngine:
         self._k, self._n_classes, self._n_players = spec.k, shape.n_classes, shape.n_players
         self._plan = plan
         self._certain = is_certain(spec.semivalue, plan.method)
-        self._lists = Lists(spec, labels, shape)
+        self._lists = Truncation(spec, labels, shape)
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
         self._drawing = self._make_drawing()
@@ -102,12 +102,12 @@ class SamplingEngine:
         self._n_values = labels.shape[0] if n_values is None else n_values
         self._nothing = SampleTotals.nothing(self._n_values)
         now = SampleSums.nothing(self._n_values, plan.first)
-        self._state = SampleState(self._nothing, now, np.zeros(self._n_values, dtype=np.bool_), Tally())
+        self._state = SampleState(self._nothing, now, np.zeros(self._n_values, dtype=np.bool_), QueryTotals())
 
     @property
     def n_queries(self) -> int:
         """Queries added so far."""
-        return self._state.tally.n_queries
+        return self._state.totals.n_queries
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield the runs through a batch of queries: one that counts them, then those that refine the estimates."""
@@ -116,7 +116,7 @@ class SamplingEngine:
         if not self._plan.fixed:
             # The number of samples of these queries will be their own.
             state, nothing = self._state, SampleSums.nothing(self._n_values, size)
-            self._state = SampleState(state.past.plus(state.now), nothing, state.listed, state.tally)
+            self._state = SampleState(state.past.plus(state.now), nothing, state.listed, state.totals)
         step: _Pass = _FirstPass(self, size, first_query, first_batch)
         while True:
             began = time.perf_counter()
@@ -126,7 +126,7 @@ class SamplingEngine:
                 if step.n_added < n_queries:  # out of time
                     return
                 state = self._state
-                self._state = SampleState(state.past, state.now.refined(step.sums), state.listed, state.tally)
+                self._state = SampleState(state.past, state.now.refined(step.sums), state.listed, state.totals)
             # The samples of these queries decide; those of former batches cannot be had again.
             now = self._state.now
             error = float(np.sqrt(self._variances(self._nothing.plus(now)).max()) / (now.weight or 1.0))
@@ -144,11 +144,11 @@ class SamplingEngine:
 
     def values(self) -> FloatArray:
         """Mean over the queries so far; shape (n_train,)."""
-        return self._state.past.plus(self._state.now).totals / self._state.tally.divisor
+        return self._state.past.plus(self._state.now).totals / self._state.totals.divisor
 
     def standard_errors(self) -> FloatArray:
         """Return the standard errors of `values`."""
-        whole, divisor = self._state.past.plus(self._state.now), self._state.tally.divisor
+        whole, divisor = self._state.past.plus(self._state.now), self._state.totals.divisor
         errors: FloatArray = np.sqrt(self._variances(whole)) / divisor
         return errors
 
@@ -165,11 +165,11 @@ class SamplingEngine:
             "n_players": self._n_players,
             "n_classes": self._n_classes,
         }
-        return self._state.tally.result(
+        return self._state.totals.result(
             self.values(),
             found,
             standard_error=self.standard_errors(),
-            query_standard_error=whole.query_errors(self._state.tally),
+            query_standard_error=whole.query_errors(self._state.totals),
             **about,
             queries=self._kept(),
         )
@@ -205,15 +205,20 @@ class SamplingEngine:
         block = Block(self._labels[indices], None if votes is None else np.ascontiguousarray(votes), targets)
         estimates, dropped = self._estimate(indices, block, size, first_query, first_batch)
         game, n_classes = self._game, self._n_classes
-        everyone = game.everyone(block.labels, block.votes, targets, n_classes, self._k)
-        nobody, spread = game.nobody(targets, n_classes), game.spread(n_classes, self._labels, targets)
-        return Drawn(self._players(indices), estimates, everyone, nobody, dropped, spread, self._deepest)
+        full_utility = game.full_utility(block.labels, block.votes, targets, n_classes, self._k)
+        empty_utility, utility_range = (
+            game.empty_utility(targets, n_classes),
+            game.utility_range(n_classes, self._labels, targets),
+        )
+        return Drawn(
+            self._players(indices), estimates, full_utility, empty_utility, dropped, utility_range, self._deepest
+        )
 
     def for_worker(self) -> SamplingEngine:
         """Return an engine that samples the same in one thread, and has nothing to count: small enough to be sent."""
         other = copy(self)
         other._nothing = SampleTotals.nothing(0)
-        other._state = SampleState(other._nothing, SampleSums.nothing(0, 0), np.zeros(0, dtype=np.bool_), Tally())
+        other._state = SampleState(other._nothing, SampleSums.nothing(0, 0), np.zeros(0, dtype=np.bool_), QueryTotals())
         other._n_threads, other._tools = 1, {}
         return other
 
@@ -228,8 +233,8 @@ class SamplingEngine:
         # The size of what may have gone unseen, squared, as variances see sizes: the large ones count most.
         squares, fourths = whole.moments
         known = squares > 0.0 and 0.0 < fourths < np.inf
-        tally = self._state.tally
-        size = fourths / squares if known else (tally.heaviest * tally.spread) ** 2
+        totals = self._state.totals
+        size = fourths / squares if known else (totals.heaviest * totals.utility_range) ** 2
         unseen = self._heaviest * size / whole.fewest**2
         return np.where(self._state.listed, whole.variances + unseen, whole.variances)
 
@@ -281,7 +286,7 @@ class SamplingEngine:
             part, mine = block.part(queries), Estimates(*(array[queries] for array in found))
             try:
                 for start in range(0, len(sizes), at_once):
-                    breathe()
+                    check_cancelled()
                     some = slice(start, start + at_once)
                     streams = Streams(self._seed, numbers[queries], batches[some], sizes[some], n_samples)
                     self._drawing.draw(part, law, streams, own, mine)
@@ -316,9 +321,9 @@ class _Pass:
     def take(self, drawn: Drawn, weights: FloatArray | None = None) -> bool:
         """Count a block that was sampled; return whether another is wanted."""
         if weights is None:
-            weights = np.ones(len(drawn.everyone))  # multiplying by 1 changes no bit
+            weights = np.ones(len(drawn.full_utility))  # multiplying by 1 changes no bit
         self.count(drawn, weights)
-        self.n_added += len(drawn.everyone)
+        self.n_added += len(drawn.full_utility)
         return self.wanted()
 
     def count(self, drawn: Drawn, weights: FloatArray) -> None:
@@ -335,11 +340,11 @@ class _FirstPass(_Pass):
         engine, state, players = self.engine, self.engine._state, drawn.players
         listed = state.listed.copy()
         listed[players[players >= 0]] = True
-        tally = state.tally.counting(drawn.everyone, drawn.nobody, drawn.dropped, drawn.spread, weights)
+        totals = state.totals.add(drawn.full_utility, drawn.empty_utility, drawn.dropped, drawn.utility_range, weights)
         engine._deepest = max(engine._deepest, drawn.depth)
         engine._counted(drawn)
         # One assignment: a block that is interrupted counts whole or not at all.
-        engine._state = SampleState(state.past, state.now.plus(players, drawn.estimates, weights), listed, tally)
+        engine._state = SampleState(state.past, state.now.plus(players, drawn.estimates, weights), listed, totals)
 
 
 class _LaterPass(_Pass):

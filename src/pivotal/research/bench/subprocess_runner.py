@@ -57,16 +57,18 @@ def measure_elsewhere(contender: Contender, task: Task, limits: Limits, python: 
     abroad = python != sys.executable
     environment = {name: text for name, text in os.environ.items() if not (abroad and name == "PYTHONPATH")}
     with tempfile.TemporaryDirectory() as directory:
-        desk = Path(directory)
-        task.save(desk / "task.npz")
-        (desk / "job.json").write_text(json.dumps({"name": contender.name, "limits": asdict(limits)}), encoding="utf-8")
-        command = [python, "-c", _START, str(_HOME), "abroad" if abroad else "at home", str(desk)]
+        folder = Path(directory)
+        task.save(folder / "task.npz")
+        (folder / "job.json").write_text(
+            json.dumps({"name": contender.name, "limits": asdict(limits)}), encoding="utf-8"
+        )
+        command = [python, "-c", _START, str(_HOME), "abroad" if abroad else "at home", str(folder)]
         try:
             done = subprocess.run(
                 command,
                 capture_output=True,
                 text=True,
-                cwd=desk,
+                cwd=folder,
                 env=environment,
                 timeout=_PATIENCE + limits.rounds * limits.seconds * 2,
                 check=False,
@@ -75,22 +77,22 @@ def measure_elsewhere(contender: Contender, task: Task, limits: Limits, python: 
             return Outcome("skipped", f"stopped after {error.timeout:.0f} s")
         except OSError as error:
             raise FileNotFoundError(f"cannot run {python}: {error.strerror}; give the path of a Python.") from error
-        if done.returncode != 0 or not (desk / "outcome.json").exists():
+        if done.returncode != 0 or not (folder / "outcome.json").exists():
             last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
             return Outcome("failed", f"its process ended without an answer: {last}")
-        answer: dict[str, Any] = json.loads((desk / "outcome.json").read_text(encoding="utf-8"))
-        values = np.load(desk / "values.npy") if (desk / "values.npy").exists() else None
+        answer: dict[str, Any] = json.loads((folder / "outcome.json").read_text(encoding="utf-8"))
+        values = np.load(folder / "values.npy") if (folder / "values.npy").exists() else None
         return Outcome(**answer, values=values)
 
 
 def main(directory: str) -> None:
     """Do the work that lies in a directory; the other end of `measure_elsewhere`."""
-    desk = Path(directory)
-    job = json.loads((desk / "job.json").read_text(encoding="utf-8"))
+    folder = Path(directory)
+    job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     contenders = {contender.name: contender for contender in (*OURS, *PEERS.values())}
-    outcome = measure(contenders[job["name"]], Task.load(desk / "task.npz"), Limits(**job["limits"]))
+    outcome = measure(contenders[job["name"]], Task.load(folder / "task.npz"), Limits(**job["limits"]))
     if outcome.values is not None:
-        np.save(desk / "values.npy", outcome.values)
+        np.save(folder / "values.npy", outcome.values)
     answer = asdict(replace(outcome, values=None))
     del answer["values"]
-    (desk / "outcome.json").write_text(json.dumps(answer), encoding="utf-8")
+    (folder / "outcome.json").write_text(json.dumps(answer), encoding="utf-8")

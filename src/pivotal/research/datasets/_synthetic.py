@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.atomic import whole_file
+from pivotal.core.atomic import atomic_open
 from pivotal.core.random import as_generator, as_seeds
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count, check_probability
@@ -145,7 +145,7 @@ def _write_chunks(path: Path, chunks: Iterator[_Chunk], shape: tuple[int, int], 
         raise FileNotFoundError(f"cannot write {path}: the directory {path.parent} does not exist; create it first.")
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)), "fortran_order": False, "shape": shape}
     # Written rather than mapped: a full disk is then an error and not the end of the process.
-    with whole_file(path) as file:
+    with atomic_open(path) as file:
         np.lib.format.write_array_header_1_0(file, header)
         for start, points, labels in chunks:
             file.write(points.data)

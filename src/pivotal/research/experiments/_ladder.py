@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-__all__ = ["Step", "climb"]
+__all__ = ["Step", "time_scaling"]
 
 _ENOUGH: Final = 0.2  # seconds of repetitions after which a time is believed
 _MOST_ROUNDS: Final = 5
@@ -21,7 +21,7 @@ Step = Callable[[int], Callable[[], object]]
 """From a size to what is timed; what it does beforehand is not."""
 
 
-def climb(
+def time_scaling(
     make: Callable[..., Step], arguments: tuple[Any, ...], sizes: Sequence[int], budget: float, *, apart: bool = True
 ) -> dict[int, float]:
     """Time one algorithm on larger and larger data until it takes longer than the budget.

@@ -21,7 +21,7 @@ from pivotal.core.threads import count_threads
 from pivotal.core.version import __version__
 from pivotal.research.datasets import Dataset, load
 
-__all__ = ["Cell", "Measure", "Shelf", "Source", "measure_all"]
+__all__ = ["Cell", "Measure", "ResultCache", "Source", "measure_all"]
 
 Result = dict[str, Any]
 """What a cell measured: JSON values under their names, `seconds` among them."""
@@ -96,7 +96,7 @@ def _load(name: str, data_home: str | None, download: bool) -> Dataset:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ResultCache:
     """A folder with a file for each cell that was measured.
 
     Parameters
@@ -134,7 +134,7 @@ def measure_all(
     cells: Sequence[Cell],
     measure: Measure,
     source: Source,
-    shelf: Shelf,
+    cache: ResultCache,
     *,
     n_jobs: int | None = 1,
     progress: bool = False,
@@ -148,7 +148,7 @@ def measure_all(
     measure : callable
         Takes a cell and the source, returns the result.
     source : Source
-    shelf : Shelf
+    cache : ResultCache
     n_jobs : int, default=1
         Processes; each keeps to one thread. -1 is one per processor.
     progress : bool, default=False
@@ -159,28 +159,28 @@ def measure_all(
     measured : int
         How many cells were measured; the others were there.
     """
-    left = [cell for cell in cells if shelf.get(cell) is None]
+    left = [cell for cell in cells if cache.get(cell) is None]
     n_processes = min(count_threads(n_jobs), len(left))
     bar = tqdm(total=len(cells), initial=len(cells) - len(left), unit="cell", disable=not progress)
     with bar:
         if n_processes <= 1:
             for cell in left:
                 bar.set_postfix_str(f"{cell.data} {cell.method}")
-                _measure_one(measure, cell, source, shelf)
+                _measure_one(measure, cell, source, cache)
                 bar.update()
             return len(left)
         from joblib import Parallel, delayed
 
         pool = Parallel(n_jobs=n_processes, return_as="generator_unordered", batch_size=1, inner_max_num_threads=1)
-        for cell in pool(delayed(_measure_one)(measure, cell, source, shelf) for cell in left):
+        for cell in pool(delayed(_measure_one)(measure, cell, source, cache) for cell in left):
             bar.set_postfix_str(f"{cell.data} {cell.method}")
             bar.update()
     return len(left)
 
 
-def _measure_one(measure: Measure, cell: Cell, source: Source, shelf: Shelf) -> Cell:
+def _measure_one(measure: Measure, cell: Cell, source: Source, cache: ResultCache) -> Cell:
     """Measure a cell and keep the result; the process that measured it writes it, so that no other need live on."""
     start = time.perf_counter()
     result = measure(cell, source)
-    shelf.put(cell, {"seconds": time.perf_counter() - start, **result})
+    cache.put(cell, {"seconds": time.perf_counter() - start, **result})
     return cell

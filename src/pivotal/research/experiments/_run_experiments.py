@@ -18,7 +18,7 @@ from pivotal.research.experiments._experiment import Experiment
 from pivotal.research.experiments._experiment_page import IN_WORDS, machine
 from pivotal.research.experiments._illustration import ILLUSTRATION
 from pivotal.research.experiments._mislabel import MISLABEL
-from pivotal.research.experiments._result_cells import Shelf, Source, measure_all
+from pivotal.research.experiments._result_cells import ResultCache, Source, measure_all
 from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
 from pivotal.research.experiments._scalability import SCALABILITY
 from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, look_up
@@ -178,17 +178,17 @@ def _run(
     if not cells:
         echo(f"{one.name}: nothing to measure with these methods.")
         return None
-    shelf = Shelf(folder / "cells")
+    cache = ResultCache(folder / "cells")
     measured = 0
     if measure:
         start = time.perf_counter()
         jobs = 1 if one.alone else n_jobs
-        measured = measure_all(cells, one.measure, setup.source, shelf, n_jobs=jobs, progress=progress)
+        measured = measure_all(cells, one.measure, setup.source, cache, n_jobs=jobs, progress=progress)
         taken = time.perf_counter() - start
         known = len(cells) - measured
         before = f"; {known} had been measured before" if known else ""
         echo(f"{one.name}: {measured} of {len(cells)} cells measured in {taken:.0f} s{before}.")
-    results = [(cell, kept) for cell in cells if (kept := shelf.get(cell)) is not None]
+    results = [(cell, kept) for cell in cells if (kept := cache.get(cell)) is not None]
     if not measure:
         echo(f"{one.name}: {len(results)} of {len(cells)} cells are there.")
         # Times are told of together or not at all; the others do with less.

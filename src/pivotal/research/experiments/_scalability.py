@@ -13,7 +13,7 @@ from pivotal.research.datasets import synthetic
 from pivotal.research.experiments._experiment import Experiment, Results
 from pivotal.research.experiments._experiment_page import Claim, claims_table, table
 from pivotal.research.experiments._figures import legend, panels, style
-from pivotal.research.experiments._ladder import Step, climb
+from pivotal.research.experiments._ladder import Step, time_scaling
 from pivotal.research.experiments._published import NO_FIGURES
 from pivotal.research.experiments._result_cells import Cell, Result, Source
 from pivotal.research.experiments._setup import K, Setup
@@ -81,8 +81,8 @@ def make_step(kind: str, name: str, weights: str, k: int, seed: int) -> Step:
             if name == "sv-soft":
                 return soft_shapley((y[order] == label[0]).astype(float), k)
             signs = np.where(y[order] == label[0], 1, -1)
-            loud = _votes(distances) if weights == "distance" else np.ones(n, dtype=np.int64)
-            return ALGORITHMS[name]((signs * loud).tolist(), k)
+            votes = _votes(distances) if weights == "distance" else np.ones(n, dtype=np.int64)
+            return ALGORITHMS[name]((signs * votes).tolist(), k)
 
         return by_hand
 
@@ -122,7 +122,7 @@ def measure_ladder(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all m
     """Time one algorithm on all sizes it can do in time."""
     settings = cell.settings
     arguments = (settings["kind"], cell.method, settings["weights"], settings["k"], settings["seed"] + cell.run)
-    seconds = climb(make_step, arguments, settings["sizes"], settings["budget"], apart=settings["apart"])
+    seconds = time_scaling(make_step, arguments, settings["sizes"], settings["budget"], apart=settings["apart"])
     return {"sizes": list(seconds), "time": list(seconds.values())}
 
 

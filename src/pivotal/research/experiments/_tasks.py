@@ -82,7 +82,7 @@ def measure_clean(cell: Cell, source: Source) -> Result:
     how: dict[str, Any] = {"k": k, "steps": counts, "n_jobs": 1}
     result: Result = {**_sizes(task), "valuation": seconds, "counts": counts.tolist(), "removal": {}, "selection": {}}
     warm = max(1, round(WARM * n_train))
-    for name, split, weights in _judges(cell, task):
+    for name, split, weights in _evaluations(cell, task):
         removal = removal_curve(values, *split, order="highest", weights=weights, **how)
         selection = selection_curve(values, *split, warm_start=warm, weights=weights, random_state=seed, **how)
         result["removal"][name] = removal.scores.round(6).tolist()
@@ -132,7 +132,7 @@ def measure_noisy(cell: Cell, source: Source) -> Result:
         "flip": {},
         "detection": detection(values, flipped).to_dict(),
     }
-    for name, split, weights in _judges(cell, task):
+    for name, split, weights in _evaluations(cell, task):
         mended = repair(
             values, *split, share=int(counts[-1]), steps=counts, k=cell.settings["k"], weights=weights, n_jobs=1
         )
@@ -152,7 +152,7 @@ def _timed_values(cell: Cell, task: Split) -> tuple[npt.NDArray[np.float64], flo
     return values.values, time.perf_counter() - start
 
 
-def _judges(cell: Cell, task: Task) -> list[tuple[str, Split, str]]:
+def _evaluations(cell: Cell, task: Task) -> list[tuple[str, Split, str]]:
     """Return who scores: one vote each, and for a weighted method its own model as well."""
     kinds = dict.fromkeys(("uniform", CONTENDERS[cell.method].weights))
     return [(f"{on}/{weights}", getattr(task, on), weights) for weights in kinds for on in ("seen", "fresh")]

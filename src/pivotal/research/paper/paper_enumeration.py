@@ -41,15 +41,15 @@ def brute_force(votes: Sequence[int], k: int, semivalue: str = "banzhaf") -> lis
         raise ValueError(f"semivalue must be 'banzhaf' or 'shapley'; got {semivalue!r}.")
 
     # A coalition is a number whose bit i says whether the player of rank i + 1 is a member.
-    earns = bytearray(1 << n)
+    utilities = bytearray(1 << n)
     for coalition in range(1 << n):
-        earns[coalition] = utility([votes[i] for i in range(n) if coalition >> i & 1], k)
+        utilities[coalition] = utility([votes[i] for i in range(n) if coalition >> i & 1], k)
 
     values = []
     for i in range(n):
         pivotal = [0] * n  # gains minus losses among the coalitions of each size
         for coalition in range(1 << n):
             if not coalition >> i & 1:
-                pivotal[coalition.bit_count()] += earns[coalition | 1 << i] - earns[coalition]
+                pivotal[coalition.bit_count()] += utilities[coalition | 1 << i] - utilities[coalition]
         values.append(sum((weight * count for weight, count in zip(chance, pivotal, strict=True)), Fraction(0)))
     return values

@@ -20,7 +20,7 @@ from pivotal.valuation.dask.recipe import Plan
 
 __all__ = ["FORMAT", "Expected", "pack", "unpack"]
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Number of the way in which blocks are written; another number is another checkpoint."""
 
 _FLOAT, _INT, _BOOL = np.dtype("<f8"), np.dtype("<i8"), np.dtype("?")
@@ -30,17 +30,17 @@ _KINDS: Final[dict[str, np.dtype[Any]]] = {
     "values": _FLOAT,
     "starts": _INT,
     "queries": _INT,
-    "everyone": _FLOAT,
-    "nobody": _FLOAT,
+    "full_utility": _FLOAT,
+    "empty_utility": _FLOAT,
     "dropped": _FLOAT,
     "weights": _FLOAT,
-    "spread": _FLOAT,
+    "utility_range": _FLOAT,
     "depth": _INT,
     "error": _FLOAT,
     "short": _BOOL,
     "recall": _FLOAT,
 }
-_SCALARS: Final = ("spread", "depth", "error", "short", "recall")
+_SCALARS: Final = ("utility_range", "depth", "error", "short", "recall")
 _SLACK: Final = 1e-6  # of the utility's range: what rounding could never explain
 
 
@@ -110,11 +110,11 @@ def unpack(content: bytes, expected: Expected) -> Parts:
         raise ValueError("it belongs to another valuation, or to data that were changed since")
     scalars = {name: arrays.pop(name) for name in _SCALARS}
     account = Account(
-        arrays.pop("everyone"),
-        arrays.pop("nobody"),
+        arrays.pop("full_utility"),
+        arrays.pop("empty_utility"),
         arrays.pop("dropped"),
         arrays.pop("weights", None),
-        float(scalars["spread"]),
+        float(scalars["utility_range"]),
         int(scalars["depth"]),
         float(scalars["error"]),
         bool(scalars["short"]),
@@ -164,7 +164,7 @@ def _read_array(content: bytes, name: str) -> AnyArray:
 def _check_account(account: Account, expected: Expected) -> None:
     """Raise unless what a block counts besides the values is what its queries can count."""
     plan, targets, n_queries = expected.plan, expected.targets, len(expected.targets)
-    for name in ("everyone", "nobody", "dropped"):
+    for name in ("full_utility", "empty_utility", "dropped"):
         if len(getattr(account, name)) != n_queries:
             raise ValueError(f"{name} has {len(getattr(account, name))} entries for {n_queries} queries")
     if (account.weights is None) != (expected.weights is None) or (
@@ -172,12 +172,12 @@ def _check_account(account: Account, expected: Expected) -> None:
     ):
         raise ValueError("the weights of the queries differ")
     game, n_classes = plan.recipe.spec.game, plan.n_classes
-    spread = game.spread(n_classes, plan.extremes, targets) if n_queries else 0.0
-    if account.spread != spread:
-        raise ValueError(f"the range of the utility is {spread:g}; got {account.spread:g}")
-    if n_queries and not np.array_equal(account.nobody, game.nobody(targets, n_classes)):
+    utility_range = game.utility_range(n_classes, plan.extremes, targets) if n_queries else 0.0
+    if account.utility_range != utility_range:
+        raise ValueError(f"the range of the utility is {utility_range:g}; got {account.utility_range:g}")
+    if n_queries and not np.array_equal(account.empty_utility, game.empty_utility(targets, n_classes)):
         raise ValueError("the utility of the empty set differs")
-    if n_queries and np.abs(account.everyone - account.nobody).max() > spread * (1 + _SLACK):
+    if n_queries and np.abs(account.full_utility - account.empty_utility).max() > utility_range * (1 + _SLACK):
         raise ValueError("the utility of the full set is beyond the range of the utility")
     if not 0 <= account.depth <= plan.n_players:
         raise ValueError(f"depth must lie between 0 and {plan.n_players}; got {account.depth}")
@@ -207,5 +207,5 @@ def _check_parts(parts: Parts, expected: Expected) -> None:
     if len(parts.queries) and not 0 <= parts.queries.min() <= parts.queries.max() < n_queries:
         raise ValueError(f"there are queries beyond the {n_queries} of the block")
     heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
-    if np.abs(values).max(initial=0.0) > parts.account.spread * heaviest * (1 + _SLACK):
+    if np.abs(values).max(initial=0.0) > parts.account.utility_range * heaviest * (1 + _SLACK):
         raise ValueError("there are values beyond the range of the utility")

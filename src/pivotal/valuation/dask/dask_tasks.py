@@ -13,7 +13,7 @@ from pivotal.core.validation import check_features
 from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.point_sums import PointSums
-from pivotal.engine.totals import Tally
+from pivotal.engine.totals import QueryTotals
 from pivotal.neighbors import Index, as_index
 from pivotal.valuation.dask.recipe import Plan
 
@@ -31,7 +31,7 @@ __all__ = [
     "TooShort",
     "account_of",
     "add_parts",
-    "add_up",
+    "combine",
     "if_long_enough",
     "mean_of",
     "merge",
@@ -97,11 +97,11 @@ class Candidates(NamedTuple):
 class Account(NamedTuple):
     """What a block of queries counts besides the values."""
 
-    everyone: FloatArray
-    nobody: FloatArray
+    full_utility: FloatArray
+    empty_utility: FloatArray
     dropped: FloatArray
     weights: FloatArray | None
-    spread: float
+    utility_range: float
     depth: int
     error: float
     short: bool
@@ -178,8 +178,10 @@ def search(plan: Plan, shard: Shard, queries: Queries) -> Candidates:
     n_queries, own = queries.points.shape[0], queries.shard == shard.number
     depth = min(plan.length, len(shard.labels) - own)
     if shard.index is None or depth < 1 or n_queries == 0:
-        nobody = np.empty((n_queries, 0))
-        return Candidates(nobody, nobody.astype(np.int64), shard.labels[:0][nobody.astype(np.int64)])
+        empty_utility = np.empty((n_queries, 0))
+        return Candidates(
+            empty_utility, empty_utility.astype(np.int64), shard.labels[:0][empty_utility.astype(np.int64)]
+        )
     if own:
         near, far = shard.index.search_self(queries.row, queries.row + n_queries, depth)
     else:
@@ -215,8 +217,8 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
             "one of them. Repartition one of them."
         )
     if n_queries == 0:
-        nothing, spread = np.empty(0), 0.0
-        account = Account(nothing, nothing, nothing, weights, spread, plan.depth, 0.0, short=False)
+        nothing, utility_range = np.empty(0), 0.0
+        account = Account(nothing, nothing, nothing, weights, utility_range, plan.depth, 0.0, short=False)
         none = np.empty(0, np.int64)
         return Parts(none, nothing, np.zeros(len(plan.starts), np.int64), none, account)
     # The points that occur are the training set of an engine that need not know the others.
@@ -232,10 +234,18 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
     places = np.ascontiguousarray(places[:, : plan.depth])
     short = not engine.suffices(places, targets)
     solved = engine.solved(places, votes, targets)
-    values, spread = solved.values, spec.game.spread(plan.n_classes, plan.extremes, targets)
+    values, utility_range = solved.values, spec.game.utility_range(plan.n_classes, plan.extremes, targets)
     if weights is not None:
         values *= weights[:, np.newaxis]
-    account = Account(solved.everyone, solved.nobody, solved.dropped, weights, spread, *solved.precision, short=short)
+    account = Account(
+        solved.full_utility,
+        solved.empty_utility,
+        solved.dropped,
+        weights,
+        utility_range,
+        *solved.precision,
+        short=short,
+    )
     return _by_shard(plan, near.points[:, : plan.depth], values, account)
 
 
@@ -279,21 +289,23 @@ def add_parts(
 class Count(NamedTuple):
     """What all blocks together count, and how exact they are."""
 
-    tally: Tally
+    totals: QueryTotals
     depth: int
     error: float
     short: bool
     recall: float | None
 
 
-def add_up(accounts: Sequence[Account]) -> Count:
+def combine(accounts: Sequence[Account]) -> Count:
     """Add up what the blocks count, in the order of the queries."""
-    tally = Tally()
+    totals = QueryTotals()
     for account in accounts:
-        if len(account.everyone):
-            tally = tally.counting(account.everyone, account.nobody, account.dropped, account.spread, account.weights)
+        if len(account.full_utility):
+            totals = totals.add(
+                account.full_utility, account.empty_utility, account.dropped, account.utility_range, account.weights
+            )
     return Count(
-        tally,
+        totals,
         max(account.depth for account in accounts),
         max(account.error for account in accounts),
         any(account.short for account in accounts),
@@ -303,7 +315,7 @@ def add_up(accounts: Sequence[Account]) -> Count:
 
 def _mean_recall(accounts: Sequence[Account]) -> float | None:
     """Return the recall of the blocks that were sampled, each counting as many times as it has queries."""
-    sampled = [(account.recall, len(account.everyone)) for account in accounts if account.recall != NOT_MEASURED]
+    sampled = [(account.recall, len(account.full_utility)) for account in accounts if account.recall != NOT_MEASURED]
     if not sampled:
         return None
     return min(1.0, sum(recall * size for recall, size in sampled) / sum(size for _, size in sampled))
@@ -311,8 +323,8 @@ def _mean_recall(accounts: Sequence[Account]) -> float | None:
 
 def mean_of(sums: PointSums, count: Count) -> ShardValues:
     """Return the values of a shard: means over the queries."""
-    tally = count.tally
-    return ShardValues(sums.means(tally.divisor), sums.standard_errors(tally.divisor, tally.squared_weight))
+    totals = count.totals
+    return ShardValues(sums.means(totals.divisor), sums.standard_errors(totals.divisor, totals.squared_weight))
 
 
 class TooShort(ValueError):  # noqa: N818  # what happened says it better than what it is

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pivotal.core.atomic import Elsewhere, whole_file
+from pivotal.core.atomic import Elsewhere, atomic_open
 from pivotal.core.regular_files import open_regular
-from pivotal.core.urls import in_words, is_object_store, local_path, locate
+from pivotal.core.urls import is_object_store, local_path, locate, readable_errors
 
 __all__ = ["Folder"]
 
@@ -72,7 +72,7 @@ class Folder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file, whole or not at all; an older one is replaced."""
         target = self._here / name if self._here is not None else self._elsewhere(name)
-        with whole_file(target) as file:
+        with atomic_open(target) as file:
             file.write(content)
 
     def create(self, name: str, content: bytes) -> bool:
@@ -105,7 +105,7 @@ class Folder:
         return Elsewhere(f"{self.url}/{name}", system, f"{folder}/{name}")
 
     def _in_words(self) -> contextlib.AbstractContextManager[None]:
-        return in_words(self.url, "use")
+        return readable_errors(self.url, "use")
 
 
 def _check_size(content: bytes, most: int | None) -> bytes:
@@ -117,7 +117,7 @@ def _check_size(content: bytes, most: int | None) -> bytes:
 def _create_here(file: Path, content: bytes) -> bool:
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with whole_file(temporary) as stream:
+        with atomic_open(temporary) as stream:
             stream.write(content)
         try:
             os.link(temporary, file)  # whole from the start, and an error if there is one

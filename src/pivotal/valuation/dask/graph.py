@@ -21,7 +21,7 @@ from pivotal.valuation.dask.dask_tasks import (
     Parts,
     account_of,
     add_parts,
-    add_up,
+    combine,
     mean_of,
     merge,
     number_queries,
@@ -185,7 +185,7 @@ def build(problem: Problem, token: str, finished: frozenset[int] | set[int] = fr
             tasks[solved] = (_keep, values, recall, checkpoint, block)
         tasks[key("account", block)] = (account_of, solved)
         tasks.update({key("part", block, shard): (part_of, solved, shard) for shard in shards})
-    tasks[graph.count] = (add_up, [key("account", block) for block in range(len(blocks))])
+    tasks[graph.count] = (combine, [key("account", block) for block in range(len(blocks))])
     for shard in shards:
         sums: Any = None
         for step, first in enumerate(range(0, len(blocks), _BLOCKS_AT_ONCE)):

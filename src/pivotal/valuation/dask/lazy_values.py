@@ -311,7 +311,7 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
         "n_shards": len(shards),
     }
     errors = [shard.errors for shard in shards if shard.errors is not None]
-    values: Values = count.tally.result(
+    values: Values = count.totals.result(
         np.concatenate([shard.values for shard in shards]),
         found,
         settings=settings,

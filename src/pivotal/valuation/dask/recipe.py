@@ -14,7 +14,7 @@ from pivotal.core.query_weights import QueryWeights
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape
-from pivotal.engine.truncation import Lists
+from pivotal.engine.truncation import Truncation
 from pivotal.neighbors import fitting_queries
 
 __all__ = ["ENTRY_BYTES", "Plan", "Recipe", "Summary", "make_plan", "read_labels", "summarise", "weigh"]
@@ -174,7 +174,7 @@ def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summar
         codes, members = _classes(recipe, shards, blocks)
     n_classes, n_players = (0 if codes is None else len(codes.classes)), n_train - recipe.each_other
     spec, shape = recipe.spec, GameShape(n_players, n_classes, n_players, members=members)
-    lists = Lists(spec, np.empty(0, np.int32), shape)
+    lists = Truncation(spec, np.empty(0, np.int32), shape)
     depth = min(n_players, lists.depth * recipe.stretch)
     needed = min(n_players, spec.weights.depth(spec.k)) if spec.weights.weighted else 0
     plan = Plan(

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.results.per_query import Keeper, PerQuery, Rows
+from pivotal.results.per_query import PerQuery, PerQueryRecorder, Rows
 from pivotal.valuation.retrieval._judgements import Judgements
 
-__all__ = ["RankingKeeper"]
+__all__ = ["RankingRecorder"]
 
 
-class RankingKeeper(Keeper):
+class RankingRecorder(PerQueryRecorder):
     """Keeps the values of single queries, and the grades of the documents that have them.
 
     Parameters
@@ -34,11 +34,11 @@ class RankingKeeper(Keeper):
         super().__init__(k, queries, max_memory)
         self._judgements = judgements
 
-    def take(self, indices: IndexArray, values: FloatArray, targets: Any) -> Rows:
-        return super().take(indices, values, np.zeros(len(targets), dtype=np.int32))
+    def record(self, indices: IndexArray, values: FloatArray, targets: Any) -> Rows:
+        return super().record(indices, values, np.zeros(len(targets), dtype=np.int32))
 
-    def gather(self, kept: Sequence[Rows], labels: AnyArray) -> PerQuery:
-        found = super().gather(kept, labels.astype(np.int32))
+    def finish(self, kept: Sequence[Rows], labels: AnyArray) -> PerQuery:
+        found = super().finish(kept, labels.astype(np.int32))
         rows = np.repeat(np.arange(found.matrix.shape[0]), np.diff(found.matrix.indptr))
         grades = np.zeros(len(rows))
         if self._judgements is not None and len(rows):

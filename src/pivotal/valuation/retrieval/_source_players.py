@@ -9,9 +9,9 @@ import numpy as np
 from pivotal.core.games import RetrievalGame
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.owners import chance_table, make_desk
+from pivotal.engine.owners import chance_table, make_owner_scratch
 from pivotal.engine.solvers import Block
-from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, Desk, Owned, Rules
+from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, Owned, OwnerScratch, Rules
 
 __all__ = ["Players"]
 
@@ -98,7 +98,7 @@ class Players:
         owned = Owned(self.of(indices)[0], lengths, np.zeros((n_queries, 2, 0)), none, none, np.zeros(n_queries))
         shares, ways = np.zeros(n_queries), np.zeros((min(k, self.width + 1), k))
         rules = Rules(DISCOUNTED, k, 0.0, 1.0, 1, False, False, np.zeros(k))
-        unseen(owned, rules, self.chances(semivalue, k), self.desk(depth, k), ways, shares)
+        unseen(owned, rules, self.chances(semivalue, k), self.workspace(depth, k), ways, shares)
         return shares
 
     def chances(self, semivalue: Semivalue, k: int) -> FloatArray:
@@ -107,6 +107,6 @@ class Players:
             self._chances = chance_table(semivalue, min(k, self.width), self.width)
         return self._chances
 
-    def desk(self, depth: int, k: int) -> Desk:
+    def workspace(self, depth: int, k: int) -> OwnerScratch:
         """Memory for one thread and lists of this length."""
-        return make_desk(self.width, depth, k, 1)
+        return make_owner_scratch(self.width, depth, k, 1)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from pivotal.core.threads import breathe, run_all, slices
+from pivotal.core.threads import check_cancelled, run_all, slices
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine, Solved
 from pivotal.engine.solvers import Block
-from pivotal.results.per_query import Keeper
+from pivotal.results.per_query import PerQueryRecorder
 from pivotal.valuation.retrieval._judgements import Graded, Judgements
 from pivotal.valuation.retrieval._source_players import Players
-from pivotal.valuation.retrieval.retrieval_truncation import Truncation, as_metric
+from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation, as_metric
 
 __all__ = ["DocumentEngine", "GroupEngine"]
 
@@ -32,15 +32,20 @@ class DocumentEngine(Engine):
         The game, and what documents beyond the lists could change.
     n_jobs : int or None
         Threads.
-    keeper : Keeper, optional
+    recorder : Keeper, optional
         Keeps the values of single queries.
     """
 
     def __init__(
-        self, players: Players, truncation: Truncation, *, n_jobs: int | None = -1, keeper: Keeper | None = None
+        self,
+        players: Players,
+        truncation: RankingTruncation,
+        *,
+        n_jobs: int | None = -1,
+        recorder: PerQueryRecorder | None = None,
     ) -> None:
         self._of_query, self._truncation = players, truncation
-        super().__init__(*truncation.engine_arguments(players.n_players), n_jobs=n_jobs, keeper=keeper)
+        super().__init__(*truncation.engine_arguments(players.n_players), n_jobs=n_jobs, recorder=recorder)
         if players.grouped:
             self.depth = truncation.most  # groups are fewer than documents, and all that is listed counts
 
@@ -53,7 +58,7 @@ class DocumentEngine(Engine):
         return Solved(
             players,
             values,
-            self._game.everyone(block.labels, None, block.targets, 0, self._k),
+            self._game.full_utility(block.labels, None, block.targets, 0, self._k),
             np.zeros(len(indices)),
             dropped,
             self._truncation.utility_range,
@@ -93,8 +98,8 @@ class GroupEngine(DocumentEngine):
             found = np.empty(who.shape)
 
             def work(queries: slice, owned: Any = owned, rules: Any = rules, found: Any = found) -> None:
-                breathe()
-                owner_values(owned.part(queries), rules, chances, groups.desk(depth, self._k), found[queries])
+                check_cancelled()
+                owner_values(owned.part(queries), rules, chances, groups.workspace(depth, self._k), found[queries])
 
             run_all(work, slices(len(indices), at_once, self._n_threads), self._n_threads)
             values += found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.core.plan import Plan, batch_sizes
-from pivotal.core.threads import breathe, run_all, slices
+from pivotal.core.threads import check_cancelled, run_all, slices
 from pivotal.core.types import CodeArray, IndexArray
 from pivotal.engine.passes import Pass
 from pivotal.engine.sampling import SamplingEngine
@@ -17,10 +17,10 @@ from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.sampled import Drawn
 from pivotal.engine.solvers import Block
 from pivotal.kernels.sample_arrays import Estimates, Scratch, Streams
-from pivotal.results.per_query import Keeper, PerQuery, Rows
+from pivotal.results.per_query import PerQuery, PerQueryRecorder, Rows
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval._source_players import Players
-from pivotal.valuation.retrieval.retrieval_truncation import Truncation, as_metric
+from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation, as_metric
 
 __all__ = ["RetrievalSampler"]
 
@@ -40,18 +40,18 @@ class RetrievalSampler(SamplingEngine):
         What a sample is, when to stop, and from where to draw.
     n_jobs : int or None
         Threads.
-    keeper : Keeper, optional
+    recorder : Keeper, optional
         Keeps the estimates of single queries; for plans whose number of samples is known beforehand.
     """
 
     def __init__(
         self,
         players: Players,
-        truncation: Truncation,
+        truncation: RankingTruncation,
         *,
         plan: Plan,
         n_jobs: int | None,
-        keeper: Keeper | None = None,
+        recorder: PerQueryRecorder | None = None,
     ) -> None:
         super().__init__(*truncation.engine_arguments(players.n_players), plan=plan, n_jobs=n_jobs)
         if players.grouped:
@@ -60,24 +60,24 @@ class RetrievalSampler(SamplingEngine):
         self._of_query, self._truncation = players, truncation
         self._law = law_of(truncation.semivalue, plan.method, players.width)
         self._deepest, self._heaviest = self.depth, typical_square(self._law)
-        self._keeper = keeper
+        self._recorder = recorder
         self._rows: tuple[Rows, ...] = ()
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
-        if self._keeper is not None:
-            self._keeper.expect(n_queries, self._of_query.width, self._rows)
+        if self._recorder is not None:
+            self._recorder.reserve(n_queries, self._of_query.width, self._rows)
         return super().passes(n_queries)
 
     def _counted(self, drawn: Drawn) -> None:
-        if self._keeper is not None:
+        if self._recorder is not None:
             targets = np.zeros(len(drawn.players))
-            self._rows += (self._keeper.take(drawn.players, drawn.estimates.means, targets),)
+            self._rows += (self._recorder.record(drawn.players, drawn.estimates.means, targets),)
 
     def _kept(self) -> PerQuery | None:
-        return None if self._keeper is None else self._keeper.gather(self._rows, self._labels)
+        return None if self._recorder is None else self._recorder.finish(self._rows, self._labels)
 
     def _make_drawing(self) -> Drawing:
-        return _Desks(self._k)
+        return _PlayerDrawing(self._k)
 
     def drawn(
         self,
@@ -99,7 +99,7 @@ class RetrievalSampler(SamplingEngine):
         return Drawn(
             who,
             self._sampled(block, local, who.shape, streams),
-            self._game.everyone(block.labels, None, block.targets, 0, self._k),
+            self._game.full_utility(block.labels, None, block.targets, 0, self._k),
             np.zeros(len(indices)),
             self._truncation.dropped_of(players, graded, indices),
             self._truncation.utility_range,
@@ -119,21 +119,21 @@ class RetrievalSampler(SamplingEngine):
             owned, rules = players.owned(as_metric(part), block, local, k, weight)
 
             def work(queries: slice, number: int = number, owned: Any = owned, rules: Any = rules) -> None:
-                desk, scratch = players.desk(depth, k), self._drawing.scratch(players.width)
+                workspace, scratch = players.workspace(depth, k), self._drawing.scratch(players.width)
                 mine = Estimates(*(array[queries] for array in found))
                 for start in range(0, n_batches, at_once):
-                    breathe()
+                    check_cancelled()
                     some = slice(start, start + at_once)
                     own = streams._replace(
                         queries=streams.queries[queries], batches=streams.batches[some], sizes=streams.sizes[some]
                     )
-                    owner_estimates(owned.part(queries), rules, law, own.of_part(number), desk, scratch, mine)
+                    owner_estimates(owned.part(queries), rules, law, own.of_part(number), workspace, scratch, mine)
 
             run_all(work, slices(len(local), max(1, at_once // n_batches), self._n_threads), self._n_threads)
         return found
 
 
-class _Desks(Drawing):
+class _PlayerDrawing(Drawing):
     """Memory for samples of the games of retrieval."""
 
     def __init__(self, k: int) -> None:

@@ -16,14 +16,14 @@ from pivotal.engine.owners import Owners
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.neighbors import fitting_queries
 from pivotal.results.values import Values
-from pivotal.valuation.retrieval._document_rows import RankingKeeper
+from pivotal.valuation.retrieval._document_rows import RankingRecorder
 from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.document_engine import DocumentEngine, GroupEngine
 from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
 from pivotal.valuation.retrieval.retrieval_facts import group_names, judged_share, most_groups, utility_range
 from pivotal.valuation.retrieval.retrieval_problem import Problem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
-from pivotal.valuation.retrieval.retrieval_truncation import Truncation
+from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation
 
 __all__ = ["value_problem"]
 
@@ -60,7 +60,7 @@ def value_problem(
         if share == 0.0 and judged_share(problem, problem.indices.shape[1]) == 0.0:
             notify("none of the documents that are listed is judged; do rankings and relevance name documents alike?")
         problem = problem.without_unjudged() if ignore else problem
-    truncation = Truncation(
+    truncation = RankingTruncation(
         game,
         spec.semivalue,
         k,
@@ -112,7 +112,9 @@ def value_problem(
     return replace(values, settings={**settings, **values.details}, details={})
 
 
-def _make_counter(problem: Problem, truncation: Truncation, owners: Owners | None, spec: RetrievalSpec) -> QueryCounter:
+def _make_counter(
+    problem: Problem, truncation: RankingTruncation, owners: Owners | None, spec: RetrievalSpec
+) -> QueryCounter:
     """Return the engine of a method."""
     k, exact, ignore = spec.k, spec.exact_wanted, spec.unjudged == "ignore"
     if owners is None:
@@ -120,18 +122,18 @@ def _make_counter(problem: Problem, truncation: Truncation, owners: Owners | Non
     else:
         players = Players(len(owners.names), most_groups(problem, owners, ignore=ignore), owners.codes.astype(np.int64))
         exact = exact and (spec.how[0] == "exact" or players.branches(k) <= _BRANCHES)
-    keeper = None
+    recorder = None
     if spec.per_query:
-        keeper = RankingKeeper(k, problem.queries, problem.judgements if owners is None else None)
+        recorder = RankingRecorder(k, problem.queries, problem.judgements if owners is None else None)
     if not exact:
         plan = as_plan(spec.sampled_method, *spec.how[1:])
-        return RetrievalSampler(players, truncation, plan=plan, n_jobs=spec.n_jobs, keeper=keeper)
+        return RetrievalSampler(players, truncation, plan=plan, n_jobs=spec.n_jobs, recorder=recorder)
     if owners is None:
-        return DocumentEngine(players, truncation, n_jobs=spec.n_jobs, keeper=keeper)
+        return DocumentEngine(players, truncation, n_jobs=spec.n_jobs, recorder=recorder)
     if players.branches(k) > _MOST_BRANCHES:
         raise ValueError(
             f"exact values of groups take at most {_MOST_BRANCHES} cases per query; {players.width} groups in a list "
             f'and k={k} can make about 2^{players.branches(k).bit_length() - 1}. Use method="coalitions", or shorter '
             "lists."
         )
-    return GroupEngine(players, truncation, n_jobs=spec.n_jobs, keeper=keeper)
+    return GroupEngine(players, truncation, n_jobs=spec.n_jobs, recorder=recorder)

@@ -86,5 +86,5 @@ def full_utilities(problem: Problem, game: Game, k: int) -> FloatArray:
     for rows in blocks(len(problem.judgements), fitting_queries(k)):
         lists = np.ascontiguousarray(problem.indices[rows][:, :k], dtype=np.int64)
         graded = problem.judgements[rows].look_up(lists)
-        parts.append(game.everyone(graded.grades, None, graded.best, 0, k))
+        parts.append(game.full_utility(graded.grades, None, graded.best, 0, k))
     return np.concatenate(parts)

@@ -13,11 +13,11 @@ from pivotal.engine.game_shape import GameShape
 from pivotal.valuation.retrieval._judgements import Graded
 from pivotal.valuation.retrieval._source_players import Players
 
-__all__ = ["Truncation", "as_metric", "most_missed"]
+__all__ = ["RankingTruncation", "as_metric", "most_missed"]
 
 
 @dataclass(frozen=True)
-class Truncation:
+class RankingTruncation:
     """What documents beyond the lists could change.
 
     They come after all that are listed, so they add to the utility of a coalition only while fewer than k listed
@@ -45,7 +45,7 @@ class Truncation:
     complete: bool = False
     tol: float = 0.0
 
-    def engine_arguments(self, n_players: int) -> tuple[Truncation, AnyArray, GameShape]:
+    def engine_arguments(self, n_players: int) -> tuple[RankingTruncation, AnyArray, GameShape]:
         """Return what engines are made with, exact or sampling: their points are players, which have no labels."""
         return self, np.zeros(n_players, dtype=np.int8), GameShape(n_players, 0, self.most)
 

@@ -11,13 +11,13 @@ from pivotal.review._export import Outputs
 from pivotal.review._session import Session, Told
 from pivotal.review._views import Views
 
-__all__ = ["Desk"]
+__all__ = ["ReviewService"]
 
 _GRACE: Final = 3.0  # seconds between a page that closes and the next one, as when it is reloaded
 _LOST: Final = 900.0  # seconds without a sign of life after which a page is given up; hidden ones are slowed down
 
 
-class Desk:
+class ReviewService:
     """Prepares a session in a thread of its own, and knows which pages are open.
 
     Parameters
