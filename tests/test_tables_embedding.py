@@ -154,7 +154,7 @@ def test_vectors_in_a_file_of_their_own(tmp_path, kind):
         pd.DataFrame(vectors, columns=list("abc")).to_parquet(file)
     prepared = prepare(with_embeddings(table, [file]), None, Roles("y", id="key"))
     assert np.array_equal(prepared.X, vectors)
-    assert done(prepared)[file] == "3 numbers of each row, as they are"
+    assert done(prepared)[file] == "3 numbers of each row, as they are, in the order of the rows"
     half = prepare(with_embeddings(table, [file]).take(np.arange(5, 15)), None, Roles("y", id="key"))
     assert np.array_equal(half.X, vectors[5:15])
 
@@ -165,12 +165,34 @@ def test_vectors_are_matched_by_the_names_of_rows(tmp_path):
     file = str(tmp_path / "e.parquet")
     pd.DataFrame({"key": [f"k{n}" for n in shuffled], "vector": list(vectors[shuffled])}).to_parquet(file)
     table = table_of(key=[f"k{n}" for n in range(10)], y=["a", "b"] * 5)
-    assert np.array_equal(with_embeddings(table, [file], "key").beside[file], vectors)
+    for key in ("key", None):  # what a file says of its rows is never ignored
+        beside = with_embeddings(table, [file], key).beside[file]
+        assert np.array_equal(beside.vectors, vectors)
+        assert beside.how == "matched by 'key'"
     with pytest.raises(ValueError, match=r"1 are missing, the first is 'k10', by column 'key'"):
         with_embeddings(table_of(key=[f"k{n}" for n in range(1, 11)], y=["a", "b"] * 5), [file], "key")
     pd.DataFrame({"key": ["k1"] * 10, "vector": list(vectors)}).to_parquet(file)
     with pytest.raises(ValueError, match="must name each row once; 'k1' is there twice"):
         with_embeddings(table, [file], "key")
+
+
+def test_columns_that_both_have_are_no_vectors(tmp_path):
+    file = str(tmp_path / "e.parquet")
+    pd.DataFrame({"key": [3, 2, 1, 0], "x": [1.0, 2.0, 3.0, 4.0], "e": [5.0, 6.0, 7.0, 8.0]}).to_parquet(file)
+    table = table_of(key=[0, 1, 2, 3], x=[4.0, 3.0, 3.0, 1.0], y=["a", "b", "a", "b"])
+    with pytest.raises(ValueError, match=r"has the columns 'key', 'x', as t\.csv has; match them by one with --id key"):
+        with_embeddings(table, [file])
+    assert with_embeddings(table, [file], "key").beside[file].vectors[:, 1].tolist() == [8.0, 7.0, 6.0, 5.0]
+    table = table_of(x=[4.0, 3.0, 3.0, 1.0], y=["a", "b", "a", "b"])
+    with pytest.raises(ValueError, match="none of them names each row of the table once"):
+        with_embeddings(table, [file])
+
+
+def test_test_rows_need_embeddings_in_python_too(tmp_path):
+    np.save(tmp_path / "e.npy", np.eye(4))
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})
+    with pytest.raises(ValueError, match="test rows need embeddings as the training rows have them"):
+        pivotal.read_table(frame, "y", test=frame, embeddings=tmp_path / "e.npy")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +268,7 @@ def test_every_command_takes_embeddings(tmp_path, capsys, command):
     assert main([command, *given, *more, "-o", str(tmp_path / "o.csv")]) == 0
     told = capsys.readouterr().err
     assert "TF-IDF of words" in told
-    assert "4 numbers of each row, as they are; weighed to count" in told
+    assert "4 numbers of each row, as they are, in the order of the rows; weighed to count" in told
     rows = pd.read_csv(tmp_path / "o.csv")
     assert not any("e.npy" in name for name in rows.columns)  # vectors are not written into the table
 

@@ -172,7 +172,9 @@ def test_decimal_commas_are_read_where_they_are_named(tmp_path):
     ("cell", "how"),
     [
         ("45,5", "numbers with a decimal comma such as '45,5'; say --decimal ,"),
-        ("1,000", "numbers with a decimal comma such as '1,000'; say --decimal ,"),
+        ("0,125", "numbers with a decimal comma such as '0,125'; say --decimal ,"),
+        ("1,000", "numbers with thousands separators or decimal commas such as '1,000'; say --numbers"),
+        ("1,234,567", "numbers with thousands separators such as '1,234,567'; say --numbers"),
         ("1,234,567.5", "numbers with thousands separators such as '1,234,567.5'; say --numbers"),
         ("5%", "percentages such as '5%'; say --numbers"),
         ("$3.50", "amounts of money such as '$3.50'; say --numbers"),

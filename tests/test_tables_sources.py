@@ -261,8 +261,30 @@ def test_amounts_are_offered_and_found_by_pattern():
     table = written(price=["$1.5", "$2.5", "$3", "$4"], word=["a", "b", "c", "d"], x=[1, 2, 3, 5], y=[0, 1, 0, 1])
     assert "say --numbers with the column's name to use them" in told(prepare(table, None, Roles("y")))["price"]
     ready = prepare(table, None, Roles("y", numbers=["*"]))
-    assert told(ready)["price"] == "standardised"
+    assert told(ready)["price"] == "standardised; '$1.5' is read as 1.5"
     assert told(ready)["word"].startswith("kept to be looked at")
+
+
+def test_a_comma_before_three_digits_is_no_separator_where_a_number_begins_with_a_zero():
+    assert parse_amounts(["0,436", "1,234"])[0].tolist() == [0.436, 1.234]
+    assert parse_amounts(["12,34,567", "1,000"])[0].tolist() == [1234567.0, 1000.0]  # as in India
+
+
+@pytest.mark.parametrize("texts", [["1,250.50", "1.250,50"], ["1,234.5", "3,50"], ["1,2,3"], ["1.2.3"]])
+def test_amounts_written_in_two_ways_are_refused(texts):
+    numbers, wrong = parse_amounts(texts)
+    assert wrong == len(texts) - 1
+    assert np.isnan(numbers[-1])
+
+
+def test_what_stands_before_decimals_is_learned_from_the_training_rows():
+    train = written(price=["0,5 €", "1,25 €", "2 €", "3 €"], y=[0, 1, 0, 1])
+    test = written(price=["1,250 €", "2,500 €"], y=[0, 1])
+    ready = prepare(train, test, Roles("y", numbers=["price"], scale="none"))
+    assert ready.X_test[:, 0].tolist() == [1.25, 2.5]
+    alone = prepare(test, None, Roles("y", numbers=["price"], scale="none"))
+    assert alone.X[:, 0].tolist() == [1250.0, 2500.0]
+    assert told(alone)["price"] == "as it is; '1,250 €' is read as 1250"
 
 
 def test_dates_are_offered_and_made_numbers():

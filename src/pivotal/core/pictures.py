@@ -16,10 +16,13 @@ from typing import IO, Any, Final
 from pivotal.core.regular_files import open_regular
 from pivotal.core.urls import is_url
 
-__all__ = ["FORMATS", "NotShown", "Pictures", "decode", "describe_missing"]
+__all__ = ["ENDINGS", "FORMATS", "NotShown", "Pictures", "decode", "describe_missing", "upright"]
 
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 """All that is ever decoded. Pillow knows forty more, one of which starts another program."""
+
+ENDINGS: Final = (".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".bmp", ".dib", ".webp", ".tif", ".tiff")
+"""How the names of such files end."""
 
 _PIXELS: Final = 2**26  # of a picture that is decoded: 256 MB, and more than cameras have
 _FILE_BYTES: Final = 2**28  # of a picture's file that is read as a whole
@@ -127,7 +130,9 @@ class Pictures:
 
 
 def decode(file: IO[bytes], side: int) -> Any:
-    """Return the picture in a file as Pillow has it, in RGB or RGBA; one much larger than `side` may come smaller.
+    """Return the picture in a file, upright, in RGB or RGBA; one much larger than `side` may come smaller.
+
+    Of moving pictures it is the first frame.
 
     Raises
     ------
@@ -144,10 +149,43 @@ def decode(file: IO[bytes], side: int) -> Any:
                 if opened.width * opened.height > _PIXELS:
                     raise NotShown("large")
                 opened.draft("RGB", (2 * side, 2 * side))  # photographs are read at a fraction of their size
-                return opened.convert("RGBA" if "A" in opened.getbands() or "transparency" in opened.info else "RGB")
+                return upright(opened)
         except (NotShown, KeyboardInterrupt):
             raise
         except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError):
             raise NotShown("large") from None
         except Exception:  # noqa: BLE001  # whatever a decoder stumbles over in bytes that anybody wrote
             raise NotShown("damaged") from None
+
+
+def upright(picture: Any) -> Any:
+    """Return a picture of Pillow's in RGB or RGBA, turned as its camera says; more than 8 bits are scaled to 8.
+
+    Pillow itself would cut numbers above 255 off, which leaves most of a 16-bit picture white.
+    """
+    from PIL import ImageOps
+
+    picture = ImageOps.exif_transpose(picture)
+    if picture.mode.startswith(("I", "F")):
+        picture = _with_bytes(picture)
+    clear = "A" in picture.getbands() or "transparency" in picture.info
+    return picture.convert("RGBA" if clear else "RGB")
+
+
+def _with_bytes(picture: Any) -> Any:
+    """Return a picture of integers or floats in grey: by the range of its type where it has one, else by its own."""
+    import numpy as np
+    from PIL import Image
+
+    pixels = np.asarray(picture)
+    numbers = np.nan_to_num(pixels.astype(np.float64), posinf=0.0, neginf=0.0)
+    low, high = float(numbers.min()), float(numbers.max())
+    if pixels.dtype.kind == "f" and low >= 0.0 and high <= 1.0:
+        black, white = 0.0, 1.0
+    elif low >= 0.0 and high <= 255.0 and pixels.dtype.itemsize > 2:
+        black, white = 0.0, 255.0
+    elif low >= 0.0 and high <= 65535.0 and pixels.dtype.kind != "f":
+        black, white = 0.0, 65535.0
+    else:
+        black, white = low, max(high, low + 1e-12)
+    return Image.fromarray(np.rint(255.0 * (numbers - black) / (white - black)).astype(np.uint8))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pivotal.core.pictures import NotShown, Pictures, decode
+from pivotal.core.pictures import NotShown, Pictures, decode, upright
 from pivotal.core.types import AnyArray
 from pivotal.embed._vector_cache import DIGEST_BYTES
 
@@ -125,7 +125,7 @@ class ImageItems:
         elif isinstance(item, np.ndarray):
             picture = self._pillow.fromarray(_as_bytes(item, *self._scale))
         elif isinstance(item, self._pillow.Image):
-            picture = item
+            picture = upright(item)
         else:
             raise TypeError(
                 f"images must be paths, bytes, Pillow images or arrays; got {type(item).__name__} at place {index}."

@@ -28,7 +28,7 @@ __all__ = ["DIGEST_BYTES", "EmbeddingCache", "ModelVectors", "default_folder"]
 DIGEST_BYTES: Final = 16
 _SHARD_ROWS: Final = 4096  # rows after which a shard is written
 _SHARD_SECONDS: Final = 5.0  # or time, so that an interruption costs little
-_FORMAT: Final = "1"
+_FORMAT: Final = "2"  # pictures are turned as cameras say, and 16 bits are scaled, since 2
 
 
 def default_folder() -> Path:

@@ -49,13 +49,16 @@ _DATE: Final = (
 _GROUPED: Final = r"^[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?$"
 # How numbers are written that are read as text, and what to do about it.
 _SAY: Final = "say --numbers with the column's name"
+# A comma before three digits in every cell separates thousands, unless one of them begins with a zero; where there is
+# but one in each, it may as well stand before decimals.
 _AMOUNTS: Final = (
-    (r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+),[0-9]+$", "numbers with a decimal comma", "say --decimal ,"),
     (
-        r"^[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$",
-        "numbers with thousands separators",
-        _SAY,
+        r"^[+-]?[1-9][0-9]{0,2},[0-9]{3}$",
+        "numbers with thousands separators or decimal commas",
+        "say --numbers with the column's name for the former, --decimal , for the latter,",
     ),
+    (r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?$", "numbers with thousands separators", _SAY),
+    (r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+),[0-9]+$", "numbers with a decimal comma", "say --decimal ,"),
     (r"^[+-]?[0-9]+(?:[.,][0-9]+)? ?%$", "percentages", _SAY),
     (
         r"^[+-]?(?:[$€£¥₹]|USD|EUR|GBP|CHF) ?[0-9][0-9.,]*$|^[+-]?[0-9][0-9.,]* ?(?:[$€£¥₹]|USD|EUR|GBP|CHF)$",

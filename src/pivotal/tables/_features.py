@@ -81,14 +81,21 @@ def _weight_in_words(place: int, n_apart: int, beside: bool) -> str:
 
 def _beside(tables: Sequence[Table], place: int, done: dict[str, str]) -> list[AnyArray]:
     """Vectors that lie in a file of their own, which is another one for the test rows."""
+    first = list(tables[0].beside)
+    for table in tables[1:]:
+        if len(table.beside) != len(first):
+            raise ValueError(
+                f"test rows need embeddings as the training rows have them, {len(first)} for each row; {table.name} "
+                f"has {len(table.beside)}. Name as many with --test-embeddings, or test_embeddings= in Python."
+            )
     names = [list(table.beside)[place] for table in tables]
-    blocks = [table.beside[name] for table, name in zip(tables, names, strict=True)]
+    blocks = [table.beside[name].vectors for table, name in zip(tables, names, strict=True)]
     lengths = [block.shape[1] for block in blocks]
     if lengths[-1] != lengths[0]:
         raise ValueError(
             f"embeddings must have one length; got {lengths[0]} numbers in {names[0]} and {lengths[-1]} in {names[-1]}."
         )
-    done[names[0]] = f"{lengths[0]} numbers of each row, as they are"
+    done[names[0]] = f"{lengths[0]} numbers of each row, as they are, {tables[0].beside[names[0]].how}"
     return blocks
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
+from pivotal.core.notices import notify
+from pivotal.core.pictures import ENDINGS
 from pivotal.tables._limits import Limit
 from pivotal.tables.table import Table
 
-__all__ = ["cells_of_dataset", "folder_kind", "is_dataset", "read_dataset", "read_images"]
+__all__ = ["cells_of_dataset", "folder_kind", "from_one_folder", "is_dataset", "read_dataset", "read_images"]
 
-_IMAGES: Final = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+_LITTER: Final = frozenset({"thumbs.db", "desktop.ini"})  # that systems leave in folders of pictures
 _PARTS: Final = frozenset({"train", "test", "val", "valid", "validation", "dev"})
 _SCHEME: Final = "hf://"
 
@@ -29,7 +33,7 @@ def folder_kind(path: Path) -> str | None:
         return None
     if (path / "state.json").is_file() or (path / "dataset_dict.json").is_file():
         return "hf"
-    return "images" if any(_images_in(folder) for folder in _folders_in(path)) else None
+    return "images" if any(_is_image(file) for folder in _folders_in(path) for file in _files_in(folder)) else None
 
 
 def _folders_in(path: Path) -> list[Path]:
@@ -37,13 +41,17 @@ def _folders_in(path: Path) -> list[Path]:
         return sorted(Path(entry) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
-def _images_in(folder: Path) -> list[Path]:
-    """Return the images in a folder and in folders of it, in the order of their names."""
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files in a folder and in folders of it, in the order of their names, hidden ones aside."""
     found = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(place) / name for name in sorted(files) if name.lower().endswith(_IMAGES)]
+        found += [Path(place) / name for name in sorted(files) if not name.startswith(".")]
     return found
+
+
+def _is_image(file: Path) -> bool:
+    return file.name.lower().endswith(ENDINGS)
 
 
 def read_images(path: Path, name: str, limit: Limit) -> Table:
@@ -63,12 +71,41 @@ def read_images(path: Path, name: str, limit: Limit) -> Table:
         raise ValueError(f"{name} holds parts, not classes; name one of them, such as {path / first}{test}.")
     paths: list[str] = []
     labels: list[str] = []
+    others = [file for file in path.iterdir() if file.is_file() and _is_image(file)]
     for folder in classes:
-        for file in _images_in(folder):
-            paths.append(file.relative_to(path).as_posix())
-            labels.append(folder.name)
+        files = _files_in(folder)
+        images = [file for file in files if _is_image(file)]
+        others += [file for file in files if not _is_image(file) and file.name.lower() not in _LITTER]
+        paths += [file.relative_to(path).as_posix() for file in images]
+        labels += [folder.name] * len(images)
         limit.check(len(paths), name)
+    if others:
+        notify(f"{name}: {_left_out(others, path)}")
     return Table(pa.table({"path": paths, "label": labels}), name, "images", folder=path)
+
+
+def from_one_folder(tables: list[Table]) -> list[Table]:
+    """Return tables of images with paths from the folder that all of their folders are in."""
+    folders = [(table.folder or Path()).resolve() for table in tables]
+    common = Path(os.path.commonpath(folders))
+    moved = []
+    for table, folder in zip(tables, folders, strict=True):
+        start = folder.relative_to(common)
+        paths = [(start / cell).as_posix() for cell in table.column("path").to_pylist()]
+        cells = table.cells.set_column(table.columns.index("path"), "path", pa.array(paths, pa.string()))
+        moved.append(replace(table, cells=cells, folder=common))
+    return moved
+
+
+def _left_out(files: list[Path], root: Path) -> str:
+    """Say which files of a folder are not among its images."""
+    without = sum(file.parent == root for file in files)
+    endings = Counter(file.suffix.lower() or "no ending" for file in files if file.parent != root)
+    kinds = ", ".join(f"{n} with {ending}" for ending, n in endings.most_common(4))
+    reasons = [f"{without} in no folder of a class"] if without else []
+    reasons += [f"{kinds}{', ...' if len(endings) > 4 else ''}"] if endings else []
+    which = "1 file is" if len(files) == 1 else f"{len(files)} files are"
+    return f"{which} left out: {'; '.join(reasons)}. Images end in {', '.join(ENDINGS)}."
 
 
 def read_dataset(path: str, limit: Limit) -> Table:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pivotal.core.pictures import ENDINGS
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.tables._cells import (
     are_codes,
@@ -53,7 +54,7 @@ _ROW_NAMES: Final = re.compile(
     r"|rowid|rownames?|s\.?no\.?|unnamed: ?\d+|__index_level_\d+__|level_\d+",
 )
 _ADDRESS: Final = r"^\s*[A-Za-z][A-Za-z0-9+.-]+://"
-_IMAGES: Final = r"(?i)\.(png|jpe?g|gif|bmp|webp|tiff?)$"
+_IMAGES: Final = rf"(?i)({'|'.join(map(re.escape, ENDINGS))})$"
 _TRUTH: Final = r"(?i)^(?:true|false)$"
 _NOWHERE: Final[IndexArray] = np.empty(0, dtype=np.int64)
 _LARGEST: Final = 2**63 - 1

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._cells import plain
 from pivotal.tables._features import build
-from pivotal.tables.amounts import look_like_amounts, with_amounts
+from pivotal.tables.amounts import how_read, look_like_amounts, with_amounts
 from pivotal.tables.columns import Kind, as_pictures, as_text, as_words, find_gaps, type_of
 from pivotal.tables.label_column import read_labels
 from pivotal.tables.roles import Choice, Roles, Treatment, choose, embed_what_there_is, matching
@@ -110,7 +110,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         name = getattr(roles, option)
         if name is not None:
             train.check_column(name, f"--{option}")
-    train, test = _with_numbers(train, test, roles)
+    train, test, amounts = _with_numbers(train, test, roles)
     choice = choose(train, roles)
     kinds, treatments = choice.kinds, dict(choice.treatments)
     used = choice.features()
@@ -125,7 +125,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
             if name not in columns:
                 raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
     X, X_test, done = build(train, test, used, roles, choice)
-    for name, remark in choice.remarks.items():
+    for name, remark in [*amounts.items(), *choice.remarks.items()]:
         if name in done:
             done[name] += f"; {remark}"
     y, y_test = read_labels(
@@ -137,7 +137,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         y,
         X_test,
         y_test,
-        ids=train.row_numbers if roles.id is None else row_names(train, roles.id, "--id"),
+        ids=_ids(train, roles.id),
         owners=None if roles.owner is None else row_names(train, roles.owner, "--owner"),
         text=_readable(train, [name for name, kind in kinds.items() if kind == "text"]),
         images=_pictures(train, [name for name, kind in kinds.items() if kind == "image"]),
@@ -148,10 +148,10 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
     )
 
 
-def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table, Table | None]:
-    """Return tables in which numbers as people write them are numbers."""
+def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table, Table | None, dict[str, str]]:
+    """Return tables in which numbers as people write them are numbers, and a word on how they were read."""
     if not roles.numbers:
-        return train, test
+        return train, test, {}
     sure = {name for name in roles.numbers if name in train.columns}
     named = [
         name
@@ -159,7 +159,10 @@ def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table
         if name in sure or look_like_amounts(train, name, roles.gaps)
     ]
     there = [] if test is None else [name for name in named if name in test.columns]
-    return with_amounts(train, named, roles.gaps), None if test is None else with_amounts(test, there, roles.gaps)
+    read = with_amounts(train, named, roles.gaps)
+    said = {name: how_read(train, read, name) for name in named}
+    numbers_of_test = None if test is None else with_amounts(test, there, roles.gaps, train)
+    return read, numbers_of_test, {name: words for name, words in said.items() if words}
 
 
 def own_columns(table: Table, treatments: Sequence[Treatment]) -> dict[str, AnyArray]:
@@ -209,6 +212,13 @@ def classes_in_words(n_classes: int) -> str:
     if n_classes == 1:
         return "predicted, only one class, so that no row says more than another"
     return f"predicted, {n_classes} classes"
+
+
+def _ids(table: Table, column: str | None) -> AnyArray:
+    """Return what names the rows: a column, the paths of a folder's images, or their numbers."""
+    if column is None and table.format == "images":
+        column = "path"
+    return table.row_numbers if column is None else row_names(table, column, "--id")
 
 
 def row_names(table: Table, column: str, option: str) -> AnyArray:

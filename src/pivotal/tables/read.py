@@ -20,7 +20,7 @@ from pivotal.tables._arrays import as_table, load_npy, load_npz
 from pivotal.tables._columnar import read_feather, read_parquet
 from pivotal.tables._databases import parts_of, read_duckdb, read_excel, read_sqlite
 from pivotal.tables._delimited import Text, read_csv
-from pivotal.tables._folders import folder_kind, is_dataset, read_dataset, read_images
+from pivotal.tables._folders import folder_kind, from_one_folder, is_dataset, read_dataset, read_images
 from pivotal.tables._json_lines import read_json
 from pivotal.tables._limits import Limit
 from pivotal.tables._remote import RemoteFile, is_pattern, is_url, link_of
@@ -354,6 +354,8 @@ def _expand(path: str) -> Sequence[str | RemoteFile]:
 
 
 def _together(tables: list[Table], name: str) -> Table:
+    if len(tables) > 1 and all(table.format == "images" for table in tables):
+        tables = from_one_folder(tables)
     first = tables[0]
     if len(tables) == 1:
         return first

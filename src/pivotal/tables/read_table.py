@@ -17,8 +17,8 @@ from pivotal.tables.embedding import Embedding
 from pivotal.tables.prepare import Prepared, labelled, prepare
 from pivotal.tables.read import MAX_ROWS, read_many, with_rows
 from pivotal.tables.roles import Roles
-from pivotal.tables.table import Table
-from pivotal.tables.vectors_beside import with_embeddings
+from pivotal.tables.table import Beside, Table
+from pivotal.tables.vectors_beside import IN_ORDER, with_embeddings
 
 __all__ = ["as_table", "read_table"]
 
@@ -80,7 +80,7 @@ def read_table(
     embed_options : mapping, optional
         Arguments of embedders: batch_size, device, cache, progress.
     embeddings, test_embeddings : array of shape (n_rows, length), path or sequence of paths, optional
-        Vectors of the rows, in their order; in files with the column `id`, matched by it.
+        Vectors of the rows, in their order; where a file has a column of the table's beside them, matched by it.
     missing : {"impute", "reject"}
         What to do about gaps in features.
     unlabelled : {"reject", "drop"}
@@ -247,4 +247,4 @@ def _beside(table: Table, embeddings: Any, key: str | None) -> Table:
     kept = vectors if vectors.dtype in (np.float32, np.float64) else vectors.astype(np.float64)
     if not np.isfinite(kept).all():
         raise ValueError("embeddings must be finite numbers (no NaN, no infinity).")
-    return replace(table, beside={"embeddings": kept})
+    return replace(table, beside={"embeddings": Beside(kept, IN_ORDER)})

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,13 @@ from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._dialect import Dialect, with_cell
 
 MATRIX: Final = b"pivotal.shape"  # metadata of a column that is an array of more than one dimension
+
+
+class Beside(NamedTuple):
+    """Vectors of the rows of a table that do not lie in it, and how they were matched with the rows."""
+
+    vectors: AnyArray
+    how: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +51,7 @@ class Table:
         How a text file is written.
     decimal : {".", ","}
         What stands before the decimals of numbers that are text.
-    beside : mapping of str to array of shape (n_rows, length)
+    beside : mapping of str to Beside
         Vectors of the rows that lie in files of their own, by the names of these. They are not written again.
     """
 
@@ -58,7 +65,7 @@ class Table:
     places: IndexArray | None = None
     dialect: Dialect | None = None
     decimal: str = "."
-    beside: Mapping[str, AnyArray] = field(default_factory=dict)
+    beside: Mapping[str, Beside] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -119,7 +126,7 @@ class Table:
             lines=None if self.lines is None else self.lines.take(indices),
             numbers=self.row_numbers[chosen],
             places=None if self.places is None else self.places[chosen],
-            beside={name: vectors[chosen] for name, vectors in self.beside.items()},
+            beside={name: one._replace(vectors=one.vectors[chosen]) for name, one in self.beside.items()},
         )
 
     def replaced(self, name: str, rows: IndexArray, contents: Sequence[Any]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,11 @@ from pivotal.core.types import AnyArray
 from pivotal.tables._cells import is_list, is_numeric
 from pivotal.tables.columns import as_text, as_vectors, type_of
 from pivotal.tables.read import MAX_ROWS, format_of, read
-from pivotal.tables.table import Table, to_arrays
+from pivotal.tables.table import Beside, Table, to_arrays
 
-__all__ = ["with_embeddings"]
+__all__ = ["IN_ORDER", "with_embeddings"]
+
+IN_ORDER: Final = "in the order of the rows"
 
 
 def with_embeddings(table: Table, files: Sequence[str], key: str | None = None) -> Table:
@@ -25,9 +27,10 @@ def with_embeddings(table: Table, files: Sequence[str], key: str | None = None) 
     ----------
     table : Table
     files : sequence of str
-        .npy, .npz or .parquet, with a row for each row of the table, in its order.
+        .npy, .npz or .parquet, with a row for each row of the table. Where a file has a column that the table has too,
+        which must name its rows, they are matched by it, in whatever order; else they are in the order of the table.
     key : str, optional
-        The column that names the rows. Where a file has it too, its rows are matched by it, in whatever order.
+        The column that names the rows, where it is not the only one that both have.
 
     Raises
     ------
@@ -37,24 +40,45 @@ def with_embeddings(table: Table, files: Sequence[str], key: str | None = None) 
     return replace(table, beside={file: _read(table, file, key) for file in files})
 
 
-def _read(table: Table, file: str, key: str | None) -> AnyArray:
+def _read(table: Table, file: str, key: str | None) -> Beside:
     kind = format_of(file)
     if kind not in ("npy", "npz", "parquet"):
         raise ValueError(f"embeddings must be in a .npy, .npz or .parquet file; got {file}.")
     found = read(file, max_rows=max(MAX_ROWS, len(table)))
-    named = key is not None and key in found.columns
+    key = _shared(table, found, key)
     vectors = _vectors(found, [name for name in found.columns if name != key])
     if not np.isfinite(vectors).all():
         row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
         raise ValueError(f"embeddings must be finite numbers; {file} has others in row {row} (0-based).")
-    if named and key is not None:
-        return vectors[_places(table, found, key)]
+    if key is not None:
+        return Beside(vectors[_places(table, found, key)], f"matched by {key!r}")
     if len(vectors) != len(table):
         raise ValueError(
             f"{file} must have a row for each row of {table.name}, in its order; it has {len(vectors)}, and the table "
             f"{len(table)}."
         )
-    return vectors
+    return Beside(vectors, IN_ORDER)
+
+
+def _shared(table: Table, found: Table, key: str | None) -> str | None:
+    """Return the column by which the rows of a file are matched with those of a table; None for their order.
+
+    A file that names its rows may well have them in another order, so that what it says is never ignored.
+    """
+    if key is not None and key in found.columns:
+        return key
+    both = [name for name in found.columns if name in table.columns and not is_list(type_of(found, name))]
+    naming = [name for name in both if len(set(as_text(table, name, {""}))) == len(table)]
+    if len(both) == 1 and naming:
+        return both[0]
+    if both and found.format == "parquet":
+        held = ", ".join(map(repr, both))
+        fix = f"match them by one with --id {naming[0]}" if naming else "none of them names each row of the table once"
+        raise ValueError(
+            f"{found.name} has the columns {held}, as {table.name} has; {fix}, or leave them out of the file if its "
+            "rows are in the order of the table."
+        )
+    return None
 
 
 def _vectors(found: Table, names: Sequence[str]) -> AnyArray:
@@ -81,6 +105,7 @@ def _vectors(found: Table, names: Sequence[str]) -> AnyArray:
 
 def _places(table: Table, found: Table, key: str) -> AnyArray:
     """Return which rows of a file belong to the rows of a table."""
+    table.check_column(key, "--id")
     known = pd.Index(as_text(found, key, {""}))
     wanted = as_text(table, key, {""})
     if known.has_duplicates:
