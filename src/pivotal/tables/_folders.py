@@ -71,16 +71,16 @@ def read_images(path: Path, name: str, limit: Limit) -> Table:
         raise ValueError(f"{name} holds parts, not classes; name one of them, such as {path / first}{test}.")
     paths: list[str] = []
     labels: list[str] = []
-    others = [file for file in path.iterdir() if file.is_file() and _is_image(file)]
+    strays = [file for file in path.iterdir() if file.is_file() and _is_image(file)]
     for folder in classes:
         files = _files_in(folder)
         images = [file for file in files if _is_image(file)]
-        others += [file for file in files if not _is_image(file) and file.name.lower() not in _LITTER]
+        strays += [file for file in files if not _is_image(file) and file.name.lower() not in _LITTER]
         paths += [file.relative_to(path).as_posix() for file in images]
         labels += [folder.name] * len(images)
         limit.check(len(paths), name)
-    if others:
-        notify(f"{name}: {_left_out(others, path)}")
+    if strays:
+        notify(f"{name}: {_left_out(strays, path)}")
     return Table(pa.table({"path": paths, "label": labels}), name, "images", folder=path)
 
 
