@@ -54,6 +54,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace("](docs/", "](")
         for made, source in COPIES.items():
             markdown = markdown.replace(f"]({source})", f"]({made})")
+        markdown = markdown.replace("[changelog.d](changelog.d/README.md)", "`changelog.d/`")  # not a page
     return markdown
 
 
