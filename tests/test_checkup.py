@@ -389,3 +389,37 @@ def test_what_was_not_asked_for_is_said():
     assert list(found) == ["outliers"]
     with pytest.raises(KeyError, match="was not asked for"):
         found["duplicates"]
+
+
+def in_the_plane(n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 2)) + 2.0 * rng.standard_normal((10, 2))[rng.integers(0, 10, n)]
+
+
+def test_near_duplicates_are_found_in_two_dimensions_where_rows_are_close_by_chance():
+    """As many as within Datalab's default radius, 0.13 of the usual distance to the nearest, and fewer others."""
+    X = in_the_plane(3000, 0)
+    X[:40] = X[40:80] + 5e-4 * np.random.default_rng(1).standard_normal((40, 2))
+    found = pivotal.check(X, only=["near_duplicates"])["near_duplicates"]
+    assert set(range(80)) <= set(found.rows.tolist())
+    assert len(found) <= 160  # at least half of them are more than chance
+
+
+def test_rows_that_chance_brings_together_are_no_near_duplicates():
+    for seed in range(5):
+        assert len(pivotal.check(in_the_plane(1000, seed), only=["near_duplicates"])["near_duplicates"]) == 0
+
+
+def test_a_threshold_of_near_duplicates_finds_all_that_are_so_near_of_the_usual():
+    X = in_the_plane(1000, 3)
+    found = pivotal.check(X, only=["near_duplicates"], thresholds={"near_duplicates": 0.13})["near_duplicates"]
+    nearest = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(X)[0][:, 1]
+    assert set(np.flatnonzero(nearest < 0.13 * np.median(nearest))) <= set(found.rows.tolist())
+
+
+def test_rows_that_are_close_by_chance_do_not_contradict_each_other():
+    X, rng = in_the_plane(3000, 0), np.random.default_rng(2)
+    X[:40] = X[40:80] + 5e-4 * rng.standard_normal((40, 2))
+    y = rng.integers(0, 5, 3000)
+    y[:40] = y[40:80]
+    assert len(pivotal.check(X, y, only=["conflicts"])["conflicts"]) <= 8

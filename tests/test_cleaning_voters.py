@@ -17,6 +17,7 @@ from effort import examples
 from pivotal.analysis.label_errors import find_label_errors, margins
 from pivotal.analysis.label_errors._blend import as_chances, mix, mixture_weights
 from pivotal.analysis.label_errors._landmarks import Columns, Landmarks, column_scale
+from pivotal.analysis.label_errors._leaves import count_trees
 from pivotal.analysis.label_errors._ridge import PENALTIES, LeaveOneOut
 from pivotal.analysis.label_errors._voters import VOTERS, as_voters_see, count_landmarks, make_regressions
 
@@ -210,8 +211,17 @@ def test_text_is_judged_as_a_sparse_matrix() -> None:
     X = csr_array(words.astype(float))
     errors = find_label_errors(X, noisy, n_trees=30)
     assert average_precision_score(noisy != y, -errors.scores) > 0.75
-    assert errors.settings["voters"] == ("forest", "linear", "laplace")
+    assert errors.settings["voters"] == ("neighbors", "forest", "linear", "laplace")
     assert errors.settings["weights"]["linear"] > 0.1
     dense = find_label_errors(X.toarray(), noisy, n_trees=30)
     assert dense.settings["voters"] == ("forest", "linear", "rbf", "laplace")  # few columns: a table
     assert find_label_errors(X, noisy, n_trees=5, voters=["rbf"]).settings["voters"] == ("rbf",)
+
+
+def test_of_many_rows_fewer_trees_give_each_row_as_many_votes() -> None:
+    """Rows drawn for a tree of n: 37 % are left of few, nearly all of many."""
+    for n_rows in (50, 10_000, 20_000, 100_000):
+        drawn = min(n_rows, 10_000)
+        left = (1.0 - 1.0 / n_rows) ** drawn
+        assert count_trees(n_rows, 100) * left == pytest.approx(100 * np.exp(-1.0), abs=1.0)
+    assert count_trees(5, 1) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,17 +10,13 @@ import pandas as pd
 from scipy import sparse
 
 from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_components, number_groups
+from pivotal.analysis.checkup._close_pairs import Closeness, closeness_by_chance
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below
 from pivotal.analysis.checkup._nearest_rows import N_NEAR
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 
 __all__ = ["Copies", "find_conflicts", "find_copies", "find_leakage"]
-
-_LARGEST: Final = 0.13  # nearly equal rows are at most this part of the usual distance apart
-_CHANCE: Final = 0.05  # part of the rows found that chance alone may bring so close
-_PLACES: Final = np.arange(N_NEAR)
-_SKIPPED: Final = 2  # nearest rows that say nothing about the dimension, as they may be copies
 
 
 class Copies(NamedTuple):
@@ -45,11 +41,8 @@ class Copies(NamedTuple):
 def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, threshold: float | None) -> Copies:
     """Find rows that are equal, and rows nearer to each other than chance would bring them.
 
-    In data of dimension D, the nearest of k rows is at a part t of the distance of the k-th with chance
-    1 - (1 - t^D)^(k-1). The threshold is the largest part at which chance explains at most a twentieth of the rows that
-    are so close (Benjamini and Hochberg 1995), and at most 0.13; where no row is, chance would bring one so close in
-    one table of twenty. D is estimated from the distances (Levina and Bickel 2004), without the two nearest of
-    each row.
+    A row's score is the distance to its nearest that is not equal, over the larger of the distance to its tenth and a
+    floor. `closeness_by_chance` says what the threshold and the floor are.
 
     Parameters
     ----------
@@ -58,7 +51,7 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
         Nearest rows of each row.
     ids : array of shape (n_rows,)
     threshold : float or None
-        Instead of the one that chance decides.
+        Instead of the one that chance decides; the floor is then the usual distance to the nearest.
     """
     n_rows = len(ids)
     first = equal_rows(X)
@@ -72,16 +65,20 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
     scale = distances[rows, last]
     known = (place >= 0) & (scale > 0.0) & (last > start)
     ratio = np.ones(n_rows)
-    ratio[known] = closest[known] / scale[known]
     if threshold is None:
-        threshold = _by_chance(distances[known], start[known], ratio[known], n_rows)
+        close = closeness_by_chance(distances[known], start[known], closest[known], scale[known], n_rows)
+    else:
+        close = Closeness(threshold, float(np.median(closest[known])) if known.any() else 0.0)
+    ratio[known] = closest[known] / np.maximum(scale[known], close.floor)
     usual = float(np.median(scale[known])) if known.any() else 0.0
-    if usual > 0.0:
-        # A whole crowd of near copies is no farther from its tenth than from its nearest.
-        ratio = np.minimum(ratio, np.where(known, np.sqrt(scale / usual), 1.0))
-    flagged = ratio < threshold
-    reach = np.where(known, np.maximum(scale, usual) if usual else scale, 0.0) * threshold
-    pairs = (distances <= reach[:, np.newaxis]) & unequal & flagged[:, np.newaxis]
+    # A whole crowd of near copies is no farther from its tenth than from its nearest.
+    crowded = np.where(known, np.sqrt(scale / usual), 1.0) if usual > 0.0 else np.ones(n_rows)
+    # Rows that only a floor finds may be close by chance: they are no copies whose labels could contradict each other.
+    copied = np.minimum(crowded, np.divide(closest, scale, out=np.ones(n_rows), where=known)) < close.part
+    ratio = np.minimum(ratio, crowded)
+    flagged = ratio < close.part
+    reach = np.where(known, np.maximum(scale, usual), 0.0) * close.part
+    pairs = (distances <= reach[:, np.newaxis]) & unequal & copied[:, np.newaxis]
     ones, places = np.nonzero(pairs)
     linked = merge_components(first.astype(np.int64), ones, near[ones, places].astype(np.int64))
     details = {"nearest": ids[near[rows, start]], "distance": closest}
@@ -89,38 +86,18 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
         equal,
         number_groups(linked),
         scale,
-        threshold,
+        close.part,
         _exact(equal, ids),
         found_below(
             "near_duplicates",
             ratio,
-            threshold,
+            close.part,
             ids,
             f"{count_of(int(flagged.sum()), 'row')} of {n_rows} {'is' if flagged.sum() == 1 else 'are'} nearly equal "
-            f"to another: nearer than {threshold:.2g} of the usual distance.",
+            f"to another: nearer than {close.part:.2g} of the usual distance.",
             details=details,
         ),
     )
-
-
-def _by_chance(distances: FloatArray, start: IndexArray, ratio: FloatArray, n_rows: int) -> float:
-    """Return the part of the distance to the tenth below which chance explains few of the rows that are so close."""
-    enough = start + N_NEAR <= distances.shape[1]
-    if not enough.any():
-        return 0.0  # too few rows to say what is usual
-    lists = distances[enough][np.arange(int(enough.sum()))[:, np.newaxis], start[enough, np.newaxis] + _PLACES]
-    logs = np.log(lists[:, -1:] / lists[:, _SKIPPED:-1]).mean(axis=0)
-    # The j-th of k nearest is at exp(-H / D) of the distance of the k-th, with H the sum of 1/m for m from j to k - 1.
-    expected = np.cumsum(1.0 / np.arange(N_NEAR - 1, _SKIPPED, -1))[::-1]
-    dimension = expected.sum() / logs.sum() if logs.sum() > 0.0 else np.inf
-    closest = np.sort(ratio)
-    with np.errstate(divide="ignore"):
-        chance = -np.expm1((N_NEAR - 1) * np.log1p(-(closest**dimension)))
-    few = np.flatnonzero(chance * n_rows <= _CHANCE * np.arange(1, len(closest) + 1))
-    if len(few):
-        return float(min(_LARGEST, np.nextafter(closest[few[-1]], 1.0)))
-    alone = -np.expm1(np.log1p(-_CHANCE / n_rows) / (N_NEAR - 1))
-    return float(min(_LARGEST, alone ** (1.0 / dimension)))
 
 
 def _exact(equal: IndexArray, ids: AnyArray) -> Finding:

@@ -61,8 +61,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "near_duplicates": Kind(
         "Near duplicates",
         None,
-        "distance to the nearest row that is not equal over that to the tenth; found where chance would not bring "
-        "one row in the table so close, in data of this dimension",
+        "distance to the nearest row that is not equal over that to the tenth, or over a usual one where that is more; "
+        "found where chance does not bring as many rows so close, in data of this dimension",
         "Look at a few pairs: recordings of one thing belong on one side of any split.",
     ),
     "outliers": Kind(

@@ -21,7 +21,7 @@ _SMALLEST: Final = 10  # rows of a group
 _LEVEL: Final = 0.01  # of all tests together
 _MOST_CLUSTERS: Final = 50
 _ROWS_OF_CLUSTER: Final = 40
-_FITTED: Final = 50_000  # rows that clusters are learned from
+_FITTED: Final = 20_000  # rows that clusters are learned from
 
 
 def how_good(near: CodeArray, y: AnyArray, n_classes: int) -> FloatArray:

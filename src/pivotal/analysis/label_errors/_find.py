@@ -75,12 +75,13 @@ def find_label_errors(
         What y holds. Fractions are numbers to be predicted, a table of several columns holds many labels, and all
         else holds classes.
     voters : str or sequence of str, optional
-        Some of "neighbors", "forest", "linear", "rbf", "laplace"; all but the neighbours by default and, for sparse
-        features, but "rbf", which says much what "linear" does there.
+        Some of "neighbors", "forest", "linear", "rbf", "laplace"; all but the neighbours by default. For sparse
+        features all but "rbf", which says much what "linear" does there.
     k : int, default=20
         Number of nearest neighbours that vote, or that are told of.
     n_trees : int, default=100
-        Trees of the forest; 0 asks the nearest neighbours alone, unless `voters` says otherwise: quicker.
+        Trees of the forest; of more than 10 000 rows, as many as give each row as many votes. 0 asks the nearest
+        neighbours alone, unless `voters` says otherwise: quicker.
     model : estimator, optional
         A scikit-learn classifier, or regressor for numbers, whose out-of-fold predictions are one voter more.
     odds : float, default=2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, Final, NamedTuple
 
@@ -11,10 +12,11 @@ from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["ROWS_PER_TREE", "LeafVotes", "as_trees_have_it", "ask_leaves", "grow_forest", "votes_of_leaves"]
+__all__ = ["LeafVotes", "as_trees_have_it", "ask_leaves", "count_trees", "grow_forest", "votes_of_leaves"]
 
 _SMALLEST_LEAF: Final = 5
-ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly better
+_ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly better
+_ROWS_OF_VOTES: Final = 10_000  # the same where trees only vote
 
 
 class LeafVotes(NamedTuple):
@@ -52,6 +54,7 @@ def ask_leaves(
     columns : float64 array of shape (n_rows, n_columns)
         What each row votes for: 1 in the column of its class, say.
     n_trees : int
+        Trees where rows are few; see `count_trees`.
     seed : int
         Seed of the forest.
     n_jobs : int or None
@@ -60,7 +63,8 @@ def ask_leaves(
         Whether to show a progress bar.
     """
     X = as_trees_have_it(X)
-    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs)
+    n_trees = count_trees(len(targets), n_trees)
+    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs, most_rows=_ROWS_OF_VOTES)
     votes = votes_of_leaves(forest, X, columns, progress=progress)
     return LeafVotes(votes, np.asarray(forest.feature_importances_, dtype=np.float64))
 
@@ -95,22 +99,39 @@ def votes_of_leaves(forest: Any, X: Any, columns: FloatArray, *, progress: bool)
     return votes
 
 
+def count_trees(n_rows: int, n_trees: int) -> int:
+    """Return how many trees give every row as many votes as so many would where rows are few.
+
+    A tree votes on the rows that were not drawn for it: 37 % of few rows, and nearly all of many, of which it is grown
+    on some.
+
+    Examples
+    --------
+    >>> count_trees(1000, 100), count_trees(100_000, 100), count_trees(1_000_000, 100)
+    (100, 41, 38)
+    """
+    drawn = min(n_rows, _ROWS_OF_VOTES) / n_rows
+    return math.ceil(n_trees * math.exp(drawn - 1.0))
+
+
 def as_trees_have_it(X: Any) -> Any:
     """Return features in single precision, in which trees are grown."""
     return X.astype(np.float32) if is_sparse(X) else np.ascontiguousarray(X, dtype=np.float32)
 
 
-def grow_forest(X: Any, targets: AnyArray, *, n_trees: int, seed: int, n_jobs: int | None) -> Any:
+def grow_forest(
+    X: Any, targets: AnyArray, *, n_trees: int, seed: int, n_jobs: int | None, most_rows: int = _ROWS_PER_TREE
+) -> Any:
     """Return a fitted random forest whose leaves are neighbourhoods: no leaf is very small.
 
-    Arguments as in `ask_leaves`, with features as trees have them.
+    Arguments as in `ask_leaves`, with features as trees have them, and at most so many rows drawn for a tree.
     """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     common: dict[str, Any] = {
         "n_estimators": n_trees,
         "min_samples_leaf": _SMALLEST_LEAF,
-        "max_samples": min(len(targets), ROWS_PER_TREE),
+        "max_samples": min(len(targets), most_rows),
         "random_state": seed,
         "n_jobs": n_jobs,
     }
