@@ -212,8 +212,8 @@ LABEL = ["--label", "species"]
             r"with --scheduler tables are read from Parquet files; got table\.csv\. Convert it, or",
         ),
         (
-            ["gaps.parquet", *LABEL],
-            r"column 'a' of gaps\.parquet must have no gaps with --scheduler; 1 of 60 cells are",
+            ["gaps.parquet", *LABEL, "--missing", "reject"],
+            r"column 'a' of gaps\.parquet must have no gaps with --missing reject; 1 of 60 cells are",
         ),
         (
             ["train", *LABEL, "--features", "a,key"],

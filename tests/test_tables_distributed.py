@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import statistics
+import tempfile
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 
-from pivotal.tables import Roles, _pieces, prepare, read_many
-from pivotal.tables._summary import Moments
+from pivotal.tables import Roles, _medians, _pieces, prepare, read_many
+from pivotal.tables._column_moments import Moments
+from pivotal.tables._medians import add_counts, count_in, find_medians
 
 pytest.importorskip("dask.array")
 
@@ -82,7 +84,7 @@ def test_features_are_those_of_one_machine(folder, scale):
     for name in ("X", "X_test"):
         there, here = getattr(far, name).compute(), getattr(near, name)
         assert (there.dtype, getattr(far, name).dtype) == (here.dtype, here.dtype)
-        np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(there, here, strict=True)
     for name in ("y", "y_test", "ids"):
         assert getattr(far, name).compute().tolist() == getattr(near, name).tolist()
     assert far.X.chunks[0] == far.y.chunks[0] == far.ids.chunks[0] == (25, 5, 30)
@@ -102,36 +104,139 @@ def test_vectors_alone_keep_their_type():
     far = load_distributed([table], None, Roles("species", scale="all"))
     near = prepare(read_many([table])[0], None, Roles("species", scale="all"))
     assert far.X.dtype == far.X.compute().dtype == np.float32
-    np.testing.assert_allclose(far.X.compute(), near.X, rtol=1e-5)
+    np.testing.assert_array_equal(far.X.compute(), near.X, strict=True)
     assert far.X_test is None
     assert far.ids is None
 
 
-@given(
-    st.lists(
-        st.lists(st.integers(-(10**9), 10**9).map(lambda n: n / 1000), min_size=1, max_size=9), min_size=1, max_size=5
-    ),
-    st.sampled_from([0.0, 1e9]),
+NUMBERS = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.integers(-(10**9), 10**9).map(lambda n: n / 1000 + 1e9),
+    st.floats(-1e140, 1e140),
+    st.floats(-1e-130, 1e-130),
 )
-def test_moments_of_parts_are_those_of_the_whole(parts, offset):
-    columns = [np.array([part]) + offset for part in parts]
-    moments = Moments.of(columns[0])
-    for column in columns[1:]:
-        moments = moments.joined(Moments.of(column))
-    whole = np.concatenate(columns, axis=1)[0]
-    rounding = 1e-15 * len(whole) * np.abs(whole).max()
-    assert moments.n_rows == len(whole)
-    assert abs(moments.mean[0] - statistics.fmean(whole)) <= rounding
-    # Exact, as that of NumPy is not; what rounding makes of the mean is in it at worst.
-    exact = float(statistics.pstdev(map(Fraction, whole.tolist())))
-    assert abs(np.sqrt(max(moments.squares[0], 0.0) / len(whole)) - exact) <= rounding + 1e-12 * exact
+
+
+@given(st.lists(st.lists(NUMBERS, min_size=1, max_size=9), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_moments_are_exact_and_those_of_any_parts(parts, random):
+    whole = [number for part in parts for number in part]
+    moments = reduce(Moments.joined, [Moments.of(np.array(part)[:, np.newaxis]) for part in parts])
+    random.shuffle(shuffled := list(whole))
+    assert moments == Moments.of(np.array(shuffled)[:, np.newaxis])
+    exact = [Fraction(number) if abs(number) >= 1e-140 else Fraction(0) for number in whole]
+    assert moments.counts == [len(whole)]
+    assert moments.mean == [float(sum(exact) / len(exact))]
+    assert (moments.low, moments.high) == ([min(whole)], [max(whole)])
+    variance = float(sum(number**2 for number in exact) / len(exact) - (sum(exact) / len(exact)) ** 2)
+    if moments.deviation != [1.0]:
+        assert moments.deviation == [np.sqrt(variance)]
+    else:  # as StandardScaler has it: no more than rounding can make of one number
+        blur = len(whole) * 2.0**-52
+        assert variance in (0.0, 1.0) or variance <= blur * variance + (blur * float(sum(exact) / len(exact))) ** 2
+
+
+def test_moments_of_many_rows_and_columns():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(10_000, 40)) * 10.0 ** rng.integers(-9, 9, 40)
+    moments, scaler = Moments.of(rows), StandardScaler().fit(rows)
+    parts = reduce(Moments.joined, map(Moments.of, np.split(rows, [1, 17, 5000])))
+    assert (moments.totals, moments.squares) == (parts.totals, parts.squares)
+    assert (moments.high == parts.high).all()
+    assert (moments.low == parts.low).all()
+    assert (np.abs(moments.mean - scaler.mean_) <= 1e-13 * np.abs(rows).max(axis=0)).all()
+    np.testing.assert_allclose(moments.deviation, scaler.scale_, rtol=1e-12)
+
+
+@given(st.lists(st.lists(NUMBERS, max_size=9), min_size=1, max_size=5).filter(any))
+def test_medians_of_parts_are_those_of_the_whole(parts):
+    whole = [number for part in parts for number in part]
+    pieces = [{"a": np.array([*part, np.nan])} for part in parts]
+    found = find_medians({"a": len(whole)}, lambda asked: add_counts([count_in(piece, asked) for piece in pieces]))
+    assert found == {"a": np.median(whole)}
+
+
+def test_medians_of_many_numbers_are_closed_in_on(monkeypatch):
+    monkeypatch.setattr(_medians, "_FEW", 3)
+    rng = np.random.default_rng(0)
+    whole = 1.0 + rng.normal(size=5000) * 1e-9
+    rounds = []
+
+    def count(asked):
+        rounds.append(asked)
+        return count_in({"a": whole}, asked)
+
+    assert find_medians({"a": 5000}, count) == {"a": np.median(whole)}
+    assert len(rounds) > 2
 
 
 @pytest.mark.parametrize("content", [0.1, 0.0, -3e7])
 def test_a_constant_column_is_not_blown_up(content):
-    column = np.full((1, 1000), content)
-    moments = Moments.of(column[:, :333]).joined(Moments.of(column[:, 333:]))
-    assert moments.deviation.tolist() == StandardScaler().fit(column.T).scale_.tolist() == [1.0]
+    column = np.full((1000, 1), content)
+    moments = Moments.of(column[:333]).joined(Moments.of(column[333:]))
+    assert moments.deviation.tolist() == StandardScaler().fit(column).scale_.tolist() == [1.0]
+
+
+def columns_of(n):
+    """Return strategies of columns with gaps, by what they hold."""
+
+    def cells(strategy):
+        return st.lists(st.none() | strategy, min_size=n, max_size=n)
+
+    days = st.dates(dt.date(1999, 1, 1), dt.date(2024, 1, 1))
+    return {
+        "number": cells(st.floats(-1e6, 1e6, width=32)).map(lambda found: pa.array(found, pa.float64())),
+        "count": cells(st.integers(0, 5)).map(lambda found: pa.array(found, pa.int64())),
+        "flag": cells(st.booleans()).map(lambda found: pa.array(found, pa.bool_())),
+        "word": cells(st.sampled_from(["u", "v", "w", "True", "TRUE", "?"])).map(
+            lambda found: pa.array(found, pa.string())
+        ),
+        "day": cells(days).map(lambda found: pa.array(found, pa.date32())),
+        "vector": st.lists(st.lists(st.floats(-9, 9, width=32), min_size=2, max_size=2), min_size=n, max_size=n).map(
+            lambda found: pa.array(found, pa.list_(pa.float32()))
+        ),
+    }
+
+
+@st.composite
+def tables_in_pieces(draw):
+    n = draw(st.integers(4, 30))
+    columns = draw(st.fixed_dictionaries({}, optional=columns_of(n)).filter(bool))
+    # The first rows say what a column is: some of them have content.
+    columns = {name: pa.concat_arrays([_some_of(cells, name), cells]) for name, cells in columns.items()}
+    table = pa.table(columns | {"y": [i % 2 for i in range(n + 3)]})
+    cuts = sorted(draw(st.sets(st.integers(4, n + 2), max_size=4)))
+    return table, [3 + 1, *cuts, n + 3] if cuts and cuts[0] > 4 else [*cuts, n + 3]
+
+
+def _some_of(cells, name):
+    some = {
+        "number": [0.5, 7.25, 1e5],
+        "count": [1, 2, 2],
+        "flag": [True, False, True],
+        "word": ["u", "u", "u"],
+        "day": [dt.date(2000, 5, 1), dt.date(2003, 5, 1), dt.date(2001, 7, 1)],
+        "vector": [[0.0, 1.0], [1.0, 0.5], [3.0, 0.0]],
+    }
+    return pa.array(some[name], cells.type)
+
+
+@given(tables_in_pieces(), st.sampled_from(["numbers", "all", "none"]), st.integers(0, 4))
+def test_features_are_the_same_however_the_rows_are_cut(cut, scale, n_test):
+    table, ends = cut
+    roles = Roles("y", scale=scale, dates=True, categorical=["word"] if "word" in table.column_names else [])
+    with tempfile.TemporaryDirectory() as folder:
+        firsts = [0, *ends[:-1]]
+        for number, (first, end) in enumerate(zip(firsts, ends, strict=True)):
+            write(table.slice(first, end - first), f"{folder}/part{number}.parquet")
+        held_out = write(table.slice(2, 2 + n_test), f"{folder}/test.parquet")
+        pattern = f"{folder}/part*.parquet"
+        far = load_distributed([pattern], [held_out], roles)
+        near = prepare(read_many([pattern])[0], read_many([held_out])[0], roles)
+        for name in ("X", "X_test"):
+            np.testing.assert_array_equal(
+                getattr(far, name).compute(scheduler="sync"), getattr(near, name), strict=True
+            )
+    assert far.treatments == near.treatments
 
 
 def test_pieces_do_not_matter(monkeypatch):
@@ -141,7 +246,7 @@ def test_pieces_do_not_matter(monkeypatch):
     cut = load_distributed([table], None, Roles("species"))
     assert whole.X.chunks[0] == (40,)
     assert cut.X.chunks[0] == (6, 6, 6, 6, 6, 6, 4)
-    np.testing.assert_allclose(cut.X.compute(), whole.X.compute(), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(cut.X.compute(), whole.X.compute(), strict=True)
 
 
 def test_names_tell_contents_apart():
@@ -189,10 +294,7 @@ def test_types_of_files_are_widened():
     far = load_distributed(["*.parquet"], None, Roles("y", scale="none", ignore=["b"]))
     assert far.X.compute().tolist() == [[1], [2], [0.5], [1.5]]
     assert far.X.chunks[0] == (2, 2)
-    assert refused("*.parquet", Roles("y")) == (
-        "column 'b' of *.parquet must have no gaps with --scheduler; 2 of 4 cells are empty. Fill them first, or leave "
-        "the column out with --ignore."
-    )
+    assert "column 'b' of *.parquet has no content in its first rows" in refused("*.parquet", Roles("y"))
 
 
 def test_files_that_do_not_go_together():
@@ -235,8 +337,8 @@ def test_more_categories_than_can_be_one_hot(folder):
     pattern = write_parts(folder, table, 1500, 1503)
     for roles in (Roles("y", categorical=["word"]), Roles("y", max_categories=2000)):
         assert refused(pattern, roles) == (
-            f"column 'word' of {pattern} has more than 1000 different values, too many to one-hot encode. Group them, "
-            "or --ignore it."
+            f"column 'word' of {pattern} has more than 1000 different values, too many to one-hot encode; at most "
+            "1000 are allowed. Group them, or --ignore it."
         )
 
 
@@ -256,10 +358,20 @@ GOOD = {"a": [0.5, 1.5, 2.5, 4.0], "y": [0, 1, 0, 1]}
     [
         (
             {"a": [0.5, None, np.nan, 1.0]},
-            {},
-            r"column 'a' of t.parquet must have no gaps with --scheduler; 2 of 4 cells",
+            {"missing": "reject"},
+            r"column 'a' of t.parquet must have no gaps with --missing reject; 2 of 4 cells are empty, the first",
         ),
-        ({"c": ["u", "?", "v", "u"]}, {}, r"column 'c' of t.parquet must have no gaps with --scheduler; 1 of 4 cells"),
+        (
+            {"c": ["u", "?", "v", "u"]},
+            {"missing": "reject"},
+            r"column 'c' of t.parquet must have no gaps with --missing reject; 1 of 4 cells",
+        ),
+        ({"d": ["31.12.2024"] * 4}, {"dates": True}, r"column 'd' of t.parquet must hold dates of one form"),
+        (
+            {"v": [[1e200]] * 4},
+            {"scale": "all"},
+            r"column 'v' of t.parquet must stay within 1e\+140 to be standardised",
+        ),
         ({"a": [0.5, 1.0, np.inf, 1.0]}, {}, r"column 'a' of t.parquet must hold finite numbers; got inf in row 2 "),
         ({"v": [[1.0], [2.0], None, [3.0]]}, {}, r"column 'v' of t.parquet must hold a vector in every row; row 2 "),
         (
@@ -315,13 +427,13 @@ def test_test_rows_need_the_same_columns():
             {"v": [[1.0]] * 4},
             "column 'v' must hold vectors of one length; got 2 numbers in t.parquet and 1 in the test",
         ),
-        ({"a": [1.0, None, 1.0, 1.0]}, "column 'a' of test.parquet must have no gaps with --scheduler; 1 of 4 cells"),
+        ({"a": [1.0, None, 1.0, 1.0]}, "column 'a' of test.parquet must have no gaps with --missing reject; 1 of 4"),
         ({"a": ["1", "2", "x", "4"]}, "column 'a' of test.parquet must hold numbers, as in training; got 'x' in row 2"),
         ({"y": [0, 1, None, 1]}, "test.parquet must have a label in every row; 1 of 4 have none in column 'y'."),
     ):
         cells = {**GOOD, "v": [[1.0, 2.0]] * 4, **change}
         write({name: cell for name, cell in cells.items() if cell is not None}, "test.parquet")
-        assert message in refused(path, Roles("y"), ["test.parquet"])
+        assert message in refused(path, Roles("y", missing="reject"), ["test.parquet"])
 
 
 def test_test_rows_need_no_more_than_what_is_used():

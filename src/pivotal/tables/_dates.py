@@ -2,80 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pivotal.core.types import FloatArray
+from pivotal.tables._column_moments import Moments
 from pivotal.tables.columns import as_text, type_of
 from pivotal.tables.roles import Roles
 from pivotal.tables.table import Table
 
-__all__ = ["date_features"]
+__all__ = ["DateEncoding", "DateSummary", "seconds_of"]
 
 _DAY: Final = 86_400.0
 _YEAR: Final = 365.2425 * _DAY
 # What goes round, and how long that takes; a cycle is used where the training rows span enough of it to see it.
-_CYCLES: Final = (("year", _YEAR), ("week", 7 * _DAY), ("day", _DAY))
+_CYCLES: Final = {"year": _YEAR, "week": 7 * _DAY, "day": _DAY}
+_PARTS: Final = 24  # of a cycle, of which rows must lie in several
 
 
-def date_features(tables: Sequence[Table], name: str, roles: Roles, done: dict[str, str]) -> list[FloatArray]:
-    """Return a column of dates as numbers: time passed, standardised, and sine and cosine of each cycle that shows.
+class DateSummary(NamedTuple):
+    """What is known of a column of dates: what it holds, its moments, and in which parts of each cycle rows lie."""
+
+    kind: str
+    moments: Moments
+    parts: dict[str, frozenset[int]]
+
+    @classmethod
+    def of(cls, kind: str, seconds: FloatArray) -> DateSummary:
+        """Return what is known of dates in seconds."""
+        present = seconds[~np.isnan(seconds)]
+        return cls(kind if present.size else "", Moments.of(seconds[:, np.newaxis]), _parts_of(present))
+
+    def joined(self, other: DateSummary) -> DateSummary:
+        """Return what is known of both."""
+        parts = {cycle: found | other.parts[cycle] for cycle, found in self.parts.items()}
+        return DateSummary(self.kind or other.kind, self.moments.joined(other.moments), parts)
+
+
+def _parts_of(seconds: FloatArray) -> dict[str, frozenset[int]]:
+    return {
+        cycle: frozenset(np.unique(np.floor(seconds % length / length * _PARTS)).astype(int).tolist())
+        for cycle, length in _CYCLES.items()
+    }
+
+
+@dataclass(frozen=True)
+class DateEncoding:
+    """How dates become numbers: time passed, standardised, and sine and cosine of each cycle that shows.
 
     Parameters
     ----------
-    tables : sequence of Table
-        The training table, from which all is learned, and the test table if there is one.
-    name : str
-        The column.
-    roles : Roles
-        With what to do about gaps.
-    done : dict of str to str
-        Gets a word on what was done.
+    median : float
+        What gaps are filled with, in seconds.
+    mean, deviation : float
+        Of the time passed; a deviation of 0 leaves it out.
+    cycles : tuple of str
     """
-    seconds = [_seconds(table, name, roles) for table in tables]
-    n_gaps = sum(int(np.isnan(one).sum()) for one in seconds)
-    if n_gaps and roles.missing == "reject":
+
+    median: float
+    mean: float
+    deviation: float
+    cycles: tuple[str, ...]
+
+    @classmethod
+    def learned(cls, summary: DateSummary, median: float, n_rows: int) -> DateEncoding:
+        """Return what a summary of all training rows says.
+
+        Parameters
+        ----------
+        summary : DateSummary
+        median : float
+            NaN where there are no gaps.
+        n_rows : int
+        """
+        moments = summary.moments.filled(np.array([median]), n_rows)
+        span = float(moments.high[0] - moments.low[0])
+        filling = _parts_of(np.array([median] if summary.moments.counts[0] < n_rows else []))
+        cycles = [
+            cycle
+            for cycle, length in _CYCLES.items()
+            if len(summary.parts[cycle] | filling[cycle]) > 1  # unlike all dates without a time
+            and ((summary.kind == "time" and cycle == "day") or (summary.kind == "date" and span > length))
+        ]
+        passed = summary.kind != "time" and span > 0.0
+        return cls(median, float(moments.mean[0]), float(moments.deviation[0]) if passed else 0.0, tuple(cycles))
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return max(1, bool(self.deviation) + 2 * len(self.cycles))
+
+    def __str__(self) -> str:
+        words = ["time passed"] if self.deviation else []
+        words += [f"{cycle} as a circle" for cycle in self.cycles]
+        return ", ".join(words or ["the same in every row"])
+
+    def write(self, seconds: FloatArray, out: FloatArray) -> None:
+        """Write the features of dates in seconds to an array of shape (n_rows, width)."""
+        filled = np.where(np.isnan(seconds), self.median, seconds)
+        columns = [(filled - self.mean) / self.deviation] if self.deviation else []
+        for cycle in self.cycles:
+            length = _CYCLES[cycle]
+            angle = 2.0 * np.pi * ((filled + (3 * _DAY if cycle == "week" else 0.0)) % length) / length
+            columns += [np.sin(angle), np.cos(angle)]
+        for place, column in enumerate(columns or [np.zeros(len(filled))]):
+            out[:, place] = column
+
+
+def seconds_of(table: Table, name: str, roles: Roles, *, whole: bool = True) -> tuple[str, FloatArray]:
+    """Return what a column holds (date, time or duration), and its cells in seconds; NaN for gaps.
+
+    Dates count from 1970, times from midnight. What day and month of a written date are, only all rows can say: of a
+    table in pieces, dates that are text must be as ISO 8601 writes them.
+    """
+    kind = _kind_of(table, name, roles)
+    if pa.types.is_temporal(type_of(table, name)):
+        return kind, _typed_seconds(table, name, kind)
+    text = pd.Series(as_text(table, name, roles.gaps), dtype=object)
+    try:
+        if kind != "date":
+            return kind, _of_timedelta(pd.to_timedelta(_with_seconds(text)))
+        form = _form(text) if whole else {"format": "ISO8601"}
+        return kind, _of_dates(pd.to_datetime(text, **form, utc=True))
+    except (ValueError, TypeError, OverflowError) as error:
+        first = next(iter(str(error).splitlines()), "")
         raise ValueError(
-            f"column {name!r} of {tables[0].name} must have no gaps with --missing reject; {n_gaps} cells are empty. "
-            "Fill them, or use --missing impute."
-        )
-    first = seconds[0]
-    if np.isnan(first).all():
-        raise ValueError(f"column {name!r} of {tables[0].name} must hold at least one date to be a feature.")
-    middle = float(np.nanmedian(first))
-    filled = [np.where(np.isnan(one), middle, one) for one in seconds]
-    kind = _kind_of(tables[0], name, roles)
-    parts: list[list[FloatArray]] = [[] for _ in tables]
-    words = []
-    spread = float(filled[0].std())
-    if kind != "time" and spread > 0.0:
-        words.append("time passed")
-        for part, one in zip(parts, filled, strict=True):
-            part.append((one - filled[0].mean()) / spread)
-    for cycle, length in _CYCLES if kind != "duration" else ():
-        if not _shows(filled[0], cycle, length, kind):
-            continue
-        words.append(f"{cycle} as a circle")
-        for part, one in zip(parts, filled, strict=True):
-            angle = 2.0 * np.pi * ((one + (3 * _DAY if cycle == "week" else 0.0)) % length) / length
-            part += [np.sin(angle), np.cos(angle)]
-    if not words:
-        words.append("the same in every row")
-        for part, one in zip(parts, filled, strict=True):
-            part.append(np.zeros(len(one)))
-    done[name] = ", ".join(words) + (f", {n_gaps} gaps filled with the median" if n_gaps else "")
-    return [np.column_stack(part) for part in parts]
-
-
-def _shows(seconds: FloatArray, cycle: str, length: float, kind: str) -> bool:
-    """Whether a cycle can be told from time passed: rows lie in several places of it, over more than one turn."""
-    if len(np.unique(np.floor(seconds % length / length * 24.0))) < 2:
-        return False  # as when all dates have no time
-    return (kind == "time" and cycle == "day") or (kind == "date" and bool(np.ptp(seconds) > length))
+            f"column {name!r} of {table.name} must hold dates of one form; {first.rstrip('.')}."
+        ) from error
 
 
 def _kind_of(table: Table, name: str, roles: Roles) -> str:
@@ -91,23 +148,6 @@ def _kind_of(table: Table, name: str, roles: Roles) -> str:
     if "day" in first:
         return "duration"
     return "time" if ":" in first and "-" not in first and "/" not in first and "." not in first[:5] else "date"
-
-
-def _seconds(table: Table, name: str, roles: Roles) -> FloatArray:
-    """Return dates as seconds since 1970, times as seconds since midnight, durations as seconds; NaN for gaps."""
-    kind = _kind_of(table, name, roles)
-    if pa.types.is_temporal(type_of(table, name)):
-        return _typed_seconds(table, name, kind)
-    text = pd.Series(as_text(table, name, roles.gaps), dtype=object)
-    try:
-        if kind != "date":
-            return _of_timedelta(pd.to_timedelta(_with_seconds(text)))
-        return _of_dates(pd.to_datetime(text, **_form(text), utc=True))
-    except (ValueError, TypeError, OverflowError) as error:
-        first = next(iter(str(error).splitlines()), "")
-        raise ValueError(
-            f"column {name!r} of {table.name} must hold dates of one form; {first.rstrip('.')}."
-        ) from error
 
 
 def _typed_seconds(table: Table, name: str, kind: str) -> FloatArray:

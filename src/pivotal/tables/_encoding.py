@@ -1,4 +1,4 @@
-"""How columns of a table in pieces become features, labels and names: what workers run."""
+"""How columns become features: one encoding, learned from a summary, for one machine and for many."""
 
 from __future__ import annotations
 
@@ -7,176 +7,197 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.tables._features import finite_numbers
-from pivotal.tables._pieces import Piece, read_piece
-from pivotal.tables._summary import ProfileRequest, Summary, words_of
-from pivotal.tables.columns import as_vectors
-from pivotal.tables.label_column import as_classes, as_responses
-from pivotal.tables.prepare import row_names
-from pivotal.tables.roles import Roles
-from pivotal.tables.table import Table
+from pivotal.core.types import AnyArray, FloatArray
+from pivotal.tables._dates import DateEncoding
+from pivotal.tables._feature_columns import Coded, Columns, ProfileRequest
+from pivotal.tables._summary import MOST_CATEGORIES, Summary
 
-__all__ = ["Encoding", "Labelling", "Naming", "Shape", "features_of", "labels_of", "names_of"]
+__all__ = ["Encoding"]
 
 
-class Shape(NamedTuple):
-    """Number of columns, None for an array of one dimension, and type."""
+class Category(NamedTuple):
+    """The values of a category, sorted, and what gaps are filled with."""
 
-    n_columns: int | None
-    dtype: np.dtype[Any]
+    values: list[str]
+    filling: str | None
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How columns become features: what was learned from the training rows.
+    """What was learned from the training rows.
+
+    Features come in this order: numbers, categories, dates and matrices, vectors.
 
     Parameters
     ----------
-    name, schema
-        Those of the `Source`.
-    roles : Roles
-        Which column plays which part.
-    numbers : tuple of str
-        Columns of numbers.
-    mean, deviation : float64 arrays
-        Theirs; 0 and 1 where numbers stay as they are.
-    categories : mapping of str to list of str
-        The values of each category, sorted.
-    vectors : mapping of str to (mean, deviation) or None
-        Columns of vectors; None for those that stay as they are.
-    shape : Shape
-        What the features are like.
-    done : mapping of str to str
-        What becomes of each column, in words.
+    question : ProfileRequest
+        Which columns are features, and what they are.
+    medians, mean, deviation : float64 arrays
+        Of the columns of numbers: what gaps are filled with, 0 and 1 where numbers stay as they are.
+    categories : mapping of str to Category
+    dates : mapping of str to DateEncoding
+    lengths : mapping of str to int
+        How many numbers the vectors of each column have.
+    scales : mapping of str to (mean, deviation)
+        Of those columns of vectors that are standardised.
+    dtype : dtype
+        That of the features.
     """
 
-    name: str
-    schema: pa.Schema
-    roles: Roles
-    numbers: tuple[str, ...]
+    question: ProfileRequest
+    medians: FloatArray
     mean: FloatArray
     deviation: FloatArray
-    categories: Mapping[str, list[str]]
-    vectors: Mapping[str, tuple[FloatArray, FloatArray] | None]
-    shape: Shape
-    done: Mapping[str, str]
+    categories: Mapping[str, Category]
+    dates: Mapping[str, DateEncoding]
+    lengths: Mapping[str, int]
+    scales: Mapping[str, tuple[FloatArray, FloatArray]]
+    dtype: np.dtype[Any]
 
     @classmethod
-    def learned(cls, question: ProfileRequest, summary: Summary) -> Encoding:
-        """Return what a summary of all training rows says."""
+    def learned(cls, question: ProfileRequest, summary: Summary, medians: Mapping[str, float]) -> Encoding:
+        """Return what a summary of all training rows says.
+
+        Parameters
+        ----------
+        question : ProfileRequest
+        summary : Summary
+        medians : mapping of str to float
+            Of the columns of numbers and dates that have gaps, be it in test rows.
+
+        Raises
+        ------
+        ValueError
+            If a category has too many values, or a date none.
+        """
         numbers = question.of("number")
+        filling = np.array([medians.get(name, np.nan) for name in numbers])
         mean, deviation = np.zeros(len(numbers)), np.ones(len(numbers))
         if summary.numbers is not None and question.roles.scale != "none":
-            mean, deviation = summary.numbers.mean, summary.numbers.deviation
-        categories = {name: sorted(summary.categories[name].words or ()) for name in question.of("category")}
-        widths = {name: summary.vectors[name] for name in question.of("vector", "matrix")}
-        done = dict.fromkeys(numbers, "as it is" if question.roles.scale == "none" else "standardised")
-        done |= {name: f"one-hot, {len(words)} values" for name, words in categories.items()}
-        done |= {
-            name: f"{width.length} numbers, {'as they are' if width.moments is None else 'standardised'}"
-            for name, width in widths.items()
-        }
-        n_simple = len(numbers) + sum(len(words) for words in categories.values())
-        dtype = np.result_type(*(width.dtype for width in widths.values()), *([np.float64] if n_simple else []))
+            moments = summary.numbers.filled(filling, summary.n_rows)
+            mean, deviation = moments.mean, moments.deviation
+        categories = {}
+        for name in question.of("category"):
+            words = summary.categories[name]
+            if words.counts is None or len(words.counts) > MOST_CATEGORIES:
+                count = f"more than {MOST_CATEGORIES}" if words.counts is None else len(words.counts)
+                raise ValueError(
+                    f"column {name!r} of {question.name} has {count} different values, too many to one-hot encode; at "
+                    f"most {MOST_CATEGORIES} are allowed. Group them, or --ignore it."
+                )
+            categories[name] = Category(sorted(words.counts), words.most_frequent)
+        dates = {}
+        for name in question.of("date"):
+            if summary.gaps[name].cells == summary.n_rows:
+                raise ValueError(f"column {name!r} of {question.name} must hold at least one date to be a feature.")
+            dates[name] = DateEncoding.learned(summary.dates[name], medians.get(name, np.nan), summary.n_rows)
+        widths = summary.vectors
         return cls(
-            question.name,
-            question.schema,
-            question.roles,
-            tuple(numbers),
+            question,
+            filling,
             mean,
             deviation,
             categories,
-            {
-                name: None if width.moments is None else (width.moments.mean, width.moments.deviation)
-                for name, width in widths.items()
-            },
-            Shape(n_simple + sum(width.length for width in widths.values()), dtype),
-            done,
+            dates,
+            {name: width.length for name, width in widths.items()},
+            {name: (one.moments.mean, one.moments.deviation) for name, one in widths.items() if one.moments},
+            np.result_type(
+                *(width.dtype for width in widths.values()),
+                *([np.float64] if numbers or categories or dates or not widths else []),
+            ),
         )
 
+    def places(self) -> dict[str, slice]:
+        """Return which features each column becomes, in their order."""
+        widths: dict[str, int] = dict.fromkeys(self.question.of("number"), 1)
+        widths |= {name: len(category.values) for name, category in self.categories.items()}
+        for name in [*self.question.of("date", "matrix"), *self.question.of("vector")]:
+            widths[name] = self.dates[name].width if name in self.dates else self.lengths[name]
+        found, first = {}, 0
+        for name, width in widths.items():
+            found[name] = slice(first, first + width)
+            first += width
+        return found
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are."""
+        return max((place.stop for place in self.places().values()), default=0)
+
+    def encode(self, columns: Columns) -> AnyArray:
+        """Return the features of rows as an array of shape (n_rows, n_features)."""
+        places = self.places()
+        if len(places) == len(columns.vectors) == 1 and not self.scales:
+            (vectors,) = columns.vectors.values()
+            return vectors  # as they are: there may be many
+        out: AnyArray = np.empty((len(columns.table), self.n_features), dtype=self.dtype)
+        n_numbers = columns.numbers.shape[1]
+        numbers = out[:, :n_numbers]
+        np.subtract(columns.numbers, self.mean, out=numbers)
+        numbers /= self.deviation
+        rows, gaps = np.nonzero(np.isnan(numbers))
+        numbers[rows, gaps] = ((self.medians - self.mean) / self.deviation)[gaps]
+        for name, place in list(places.items())[n_numbers:]:
+            part = out[:, place]
+            if name in self.categories:
+                _write_one_hot(columns.words[name], self.categories[name], part)
+            elif name in self.dates:
+                self.dates[name].write(columns.dates[name][1], part)
+            else:
+                vectors = columns.vectors[name]
+                if name in self.scales:
+                    mean, deviation = (one.astype(vectors.dtype) for one in self.scales[name])
+                    vectors = (vectors - mean) / deviation
+                part[:] = vectors
+        return out
+
+    def in_words(self, summary: Summary, test: Summary | None = None) -> dict[str, str]:
+        """Say what becomes of each column.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of the training rows.
+        test : Summary, optional
+            Of the test rows.
+        """
+        done = {}
+        for place, name in enumerate(self.places()):
+            gaps = summary.gaps[name].cells if name in summary.gaps else 0
+            gaps += test.gaps[name].cells if test is not None and name in test.gaps else 0
+            if name in self.categories:
+                words = [f"one-hot, {len(self.categories[name].values)} values"]
+                filling = "the most frequent value"
+            elif name in self.dates:
+                words, filling = [str(self.dates[name])], "the median"
+            elif name in self.lengths:
+                scaled = "standardised" if name in self.scales else "as they are"
+                words = [f"{self.lengths[name]} numbers, {scaled}"]
+            else:
+                words = ["as it is" if self.question.roles.scale == "none" else "standardised"]
+                filling = f"the median {self.medians[place]:.4g}"
+            if gaps:
+                words.append(f"{gaps} {'gap' if gaps == 1 else 'gaps'} filled with {filling}")
+            strange = 0 if test is None else test.strange.get(name, 0)
+            if strange:
+                rows = "1 test row has a value" if strange == 1 else f"{strange} test rows have values"
+                words.append(f"{rows} not in training")
+            done[name] = ", ".join(words)
+        return done
+
     def __dask_tokenize__(self) -> Any:
-        told = (self.numbers, self.mean, self.deviation, dict(self.categories), dict(self.vectors))
-        return ("pivotal features", told, sorted(self.roles.gaps))
+        roles = self.question.roles
+        learned = (self.medians, self.mean, self.deviation, dict(self.categories), dict(self.dates), dict(self.scales))
+        return ("pivotal features", dict(self.question.kinds), learned, sorted(roles.gaps), roles.scale)
 
 
-def features_of(piece: Piece, encoding: Encoding) -> FloatArray:
-    """Return the features of a piece."""
-    columns = [*encoding.numbers, *encoding.categories, *encoding.vectors]
-    table = read_piece(piece, encoding.name, encoding.schema, columns)
-    gaps = encoding.roles.gaps
-    blocks: list[AnyArray] = []
-    if encoding.numbers:
-        numbers = finite_numbers(table, encoding.numbers, gaps)
-        blocks.append((numbers - encoding.mean) / encoding.deviation)
-    for name, values in encoding.categories.items():
-        blocks.append(_one_hot(*words_of(table, name, gaps), values))
-    for name, scale in encoding.vectors.items():
-        vectors = as_vectors(table, name)
-        if scale is not None:
-            mean, deviation = scale
-            vectors = (vectors - mean.astype(vectors.dtype)) / deviation.astype(vectors.dtype)
-        blocks.append(vectors)
-    return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
-
-
-def _one_hot(words: AnyArray, codes: IndexArray, values: list[str]) -> FloatArray:
-    """Return a column of 0 and 1 for each value; a word that training rows do not have is a row of zeros."""
-    places = {value: place for place, value in enumerate(values)}
-    columns = np.array([places.get(word, -1) for word in words])[codes]
+def _write_one_hot(coded: Coded, category: Category, out: FloatArray) -> None:
+    """Write a column of 0 and 1 for each value; a word that training rows do not have is a row of zeros."""
+    places = {value: place for place, value in enumerate(category.values)}
+    filling = -1 if category.filling is None else places[category.filling]
+    of_words = [filling if word is None else places.get(word, -1) for word in coded.words.tolist()]
+    columns = np.array(of_words, dtype=np.int64)[coded.codes]
     known = np.flatnonzero(columns >= 0)
-    hot = np.zeros((len(codes), len(values)))
-    hot[known, columns[known]] = 1.0
-    return hot
-
-
-@dataclass(frozen=True, eq=False)
-class Labelling:
-    """How a column becomes labels."""
-
-    name: str
-    schema: pa.Schema
-    label: str
-    regression: bool
-    numeric: bool
-
-    @property
-    def shape(self) -> Shape:
-        """What the labels are like."""
-        dtype = np.float64 if self.regression else np.int64 if self.numeric else object
-        return Shape(None, np.dtype(dtype))
-
-    def __dask_tokenize__(self) -> Any:
-        return ("pivotal labels", self.label, self.regression, self.numeric)
-
-
-def labels_of(piece: Piece, labelling: Labelling) -> AnyArray:
-    """Return the labels of a piece."""
-    table = read_piece(piece, labelling.name, labelling.schema, [labelling.label])
-    if labelling.regression:
-        return as_responses(table, labelling.label)
-    return as_classes(table, labelling.label, numeric=labelling.numeric)
-
-
-@dataclass(frozen=True, eq=False)
-class Naming:
-    """How a column becomes names of rows."""
-
-    name: str
-    schema: pa.Schema
-    id: str
-
-    @property
-    def shape(self) -> Shape:
-        """What the names are like."""
-        return Shape(None, row_names(Table(self.schema.empty_table(), self.name, "parquet"), self.id, "--id").dtype)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("pivotal names", self.id)
-
-
-def names_of(piece: Piece, naming: Naming) -> AnyArray:
-    """Return the names of the rows of a piece."""
-    return row_names(read_piece(piece, naming.name, naming.schema, [naming.id]), naming.id, "--id")
+    out[:] = 0.0
+    out[known, columns[known]] = 1.0

@@ -1,25 +1,50 @@
-"""Columns to one array of features, with scikit-learn's transformers fitted on the training rows."""
+"""The features of tables on one machine: what the encoding makes of their columns, beside texts and images embedded."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.tables._cells import convert, is_numeric, is_string
-from pivotal.tables._dates import date_features
+from pivotal.core.types import AnyArray
+from pivotal.tables._encoding import Encoding
+from pivotal.tables._feature_columns import Columns, ProfileRequest, read_columns
+from pivotal.tables._summary import Summary, summarise
 from pivotal.tables._weighing import side_by_side, weigh
-from pivotal.tables.columns import Kind, as_numbers, as_vectors, as_words, type_of
+from pivotal.tables.columns import Kind
 from pivotal.tables.embedding import embed_column
 from pivotal.tables.roles import Choice, Roles
 from pivotal.tables.table import Table
 
-MOST_CATEGORIES: Final = 1000  # columns that one-hot encoding may make of one
-_LARGEST: Final = 1e140  # whose square is still finite, and whose distances are
+__all__ = ["Features", "Training", "build"]
+
+
+class Training(NamedTuple):
+    """The columns of the training table that become features as they are: what is asked, what was read and learned."""
+
+    question: ProfileRequest
+    columns: Columns
+    summary: Summary
+
+    @classmethod
+    def of(cls, train: Table, kinds: Mapping[str, Kind], roles: Roles, known: Choice) -> Training:
+        """Read columns that are features."""
+        question = ProfileRequest(
+            train.name, roles, {name: one for name, one in kinds.items() if name not in known.embedded}
+        )
+        columns = read_columns(train, question, known.numbers)
+        return cls(question, columns, summarise(columns, question))
+
+    def only(self, kinds: Mapping[str, Kind]) -> Training:
+        """Return some of the columns."""
+        if set(self.question.kinds) <= set(kinds):
+            return self
+        return Training(
+            *self.columns.only(self.question, kinds),
+            self.summary.only(self.question, kinds),
+        )
 
 
 class Features(NamedTuple):
@@ -30,47 +55,88 @@ class Features(NamedTuple):
     done: dict[str, str]
 
 
-def build(train: Table, test: Table | None, kinds: Mapping[str, Kind], roles: Roles, known: Choice) -> Features:
-    """Return the features of both tables: numbers, categories, matrices, then vectors, and texts and images embedded.
+def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], known: Choice) -> Features:
+    """Return the features of both tables: those of the encoding, then texts and images embedded.
 
     Where anything is embedded, or lies beside the table, what comes last is weighed against what comes first.
 
     Parameters
     ----------
-    train, test : Table
-    kinds : mapping of str to Kind
-        The columns that are features.
-    roles : Roles
+    training : Training
+    test : Table, optional
+    embedded : mapping of str to Kind
+        The columns to embed.
     known : Choice
         What is known of the training table.
     """
-    done: dict[str, str] = {}
-    tables = [table for table in (train, test) if table is not None]
-    blocks: list[list[Any]] = []
-    for kind, make in (("number", partial(_numbers, known.numbers)), ("category", _categories)):
-        names = [name for name, one in kinds.items() if one == kind]
-        if names:
-            blocks.append(make(tables, names, roles, done))
+    question, summary, train = training.question, training.summary, training.columns.table
+    check_gaps(question, summary)
+    read, checked = [training.columns], None
+    if test is not None:
+        values = {name: words.counts or () for name, words in summary.categories.items()}
+        asked = replace(question, name=test.name, known=values)
+        read.append(read_columns(test, asked))
+        checked = summarise(read[1], asked)
+        check_gaps(asked, checked)
+        check_lengths(question, summary, checked)
+    encoding = Encoding.learned(question, summary, _medians(training, checked))
+    done = encoding.in_words(summary, checked)
+    tables = [train] if test is None else [train, test]
+    encoded = [encoding.encode(columns) for columns in read]
     apart: dict[str, list[Any]] = {}
-    for name, kind in kinds.items():
-        if name in known.embedded:
-            apart[name], done[name] = embed_column(tables, name, kind, known.embedded[name], roles.embedding)
-        elif kind == "date":
-            blocks.append(date_features(tables, name, roles, done))
-        elif kind == "matrix":
-            blocks.append(_vectors(tables, name, kind, roles, done))
-        elif kind == "vector":
-            apart[name] = _vectors(tables, name, kind, roles, done)
+    for name, kind in embedded.items():
+        apart[name], done[name] = embed_column(tables, name, kind, known.embedded[name], question.roles.embedding)
     for place, name in enumerate(train.beside):
         apart[name] = _beside(tables, place, done)
-    together = [[side_by_side(parts) for parts in zip(*blocks, strict=True)]] if blocks else []
+    if not apart:
+        return Features(encoded[0], encoded[1] if test is not None else None, done)
+    places = encoding.places()
+    n_together = min([places[name].start for name in question.of("vector")], default=encoding.n_features)
+    apart = {name: [part[:, places[name]] for part in encoded] for name in question.of("vector")} | apart
+    together = [[part[:, :n_together] for part in encoded]] if n_together else []
     every = [*together, *apart.values()]
-    if (known.embedded or train.beside) and len(every) > 1:
+    if len(every) > 1:
         every = weigh(every)
         for place, name in enumerate(apart):
             done[name] += _weight_in_words(place, len(apart), bool(together))
     X = [side_by_side(parts) for parts in zip(*every, strict=True)]
     return Features(X[0], X[1] if test is not None else None, done)
+
+
+def _medians(training: Training, test: Summary | None) -> dict[str, float]:
+    """Return the medians of the columns of numbers and dates that have gaps in either table."""
+    found = {}
+    numbers = {name: place for place, name in enumerate(training.question.of("number"))}
+    for name, gaps in training.summary.gaps.items():
+        if not gaps.cells and (test is None or not test.gaps[name].cells):
+            continue
+        if name in numbers:
+            found[name] = float(np.nanmedian(training.columns.numbers[:, numbers[name]]))
+        elif name in training.columns.dates and gaps.cells < training.summary.n_rows:
+            found[name] = float(np.nanmedian(training.columns.dates[name][1]))
+    return found
+
+
+def check_gaps(question: ProfileRequest, summary: Summary) -> None:
+    """Turn down gaps, where that was asked for."""
+    if question.roles.missing != "reject":
+        return
+    for name, gaps in summary.gaps.items():
+        if gaps.cells:
+            raise ValueError(
+                f"column {name!r} of {question.name} must have no gaps with --missing reject; {gaps.cells} of "
+                f"{summary.n_rows} cells are empty, the first in {gaps.first}. Fill them, or use --missing impute."
+            )
+
+
+def check_lengths(question: ProfileRequest, summary: Summary, test: Summary) -> None:
+    """Turn down vectors of the test rows that are not as long as those of the training rows."""
+    for name, width in summary.vectors.items():
+        if test.vectors[name].length != width.length:
+            raise ValueError(
+                f"column {name!r} must hold vectors of one length; got {width.length} numbers in {question.name} and "
+                f"{test.vectors[name].length} in the test rows."
+            )
 
 
 def _weight_in_words(place: int, n_apart: int, beside: bool) -> str:
@@ -97,156 +163,3 @@ def _beside(tables: Sequence[Table], place: int, done: dict[str, str]) -> list[A
         )
     done[names[0]] = f"{lengths[0]} numbers of each row, as they are, {tables[0].beside[names[0]].how}"
     return blocks
-
-
-def _numbers(
-    known: Mapping[str, FloatArray], tables: Sequence[Table], names: Sequence[str], roles: Roles, done: dict[str, str]
-) -> list[FloatArray]:
-    """Numbers: gaps filled with the median of the training rows, then standardised."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import StandardScaler
-
-    blocks = []
-    for place, table in enumerate(tables):
-        block = finite_numbers(table, names, roles.gaps, known if place == 0 else None)
-        _check_gaps(table, names, np.isnan(block), roles)
-        blocks.append(block)
-    n_gaps = np.sum([np.isnan(block).sum(axis=0) for block in blocks], axis=0)
-    medians = np.full(len(names), np.nan)
-    if n_gaps.any():
-        imputer = SimpleImputer(strategy="median").fit(blocks[0])
-        medians, blocks = imputer.statistics_, [imputer.transform(block) for block in blocks]
-    if roles.scale != "none":
-        scaler = StandardScaler().fit(blocks[0])
-        blocks = [scaler.transform(block) for block in blocks]
-    for place, name in enumerate(names):
-        words = ["as it is" if roles.scale == "none" else "standardised"]
-        if n_gaps[place]:
-            words.append(_filled(int(n_gaps[place]), f"the median {medians[place]:.4g}"))
-        done[name] = ", ".join(words)
-    return blocks
-
-
-def _categories(tables: Sequence[Table], names: Sequence[str], roles: Roles, done: dict[str, str]) -> list[FloatArray]:
-    """Categories: gaps filled with the most frequent value of the training rows, then one-hot encoded."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import OneHotEncoder
-
-    blocks = []
-    for table in tables:
-        block = np.empty((len(table), len(names)), dtype=object)
-        for place, name in enumerate(names):
-            block[:, place] = as_words(table, name, roles.gaps)
-        _check_gaps(table, names, pd.isna(block), roles)
-        blocks.append(block)
-    n_gaps = np.sum([pd.isna(block).sum(axis=0) for block in blocks], axis=0)
-    if n_gaps.any():
-        imputer = SimpleImputer(strategy="most_frequent", missing_values=None).fit(blocks[0])
-        blocks = [imputer.transform(block) for block in blocks]
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(blocks[0])
-    for place, (name, values) in enumerate(zip(names, encoder.categories_, strict=True)):
-        if len(values) > MOST_CATEGORIES:
-            raise ValueError(
-                f"column {name!r} of {tables[0].name} has {len(values)} different values, too many to one-hot encode; "
-                f"at most {MOST_CATEGORIES} are allowed. Group them, or --ignore it."
-            )
-        words = [f"one-hot, {len(values)} values"]
-        if n_gaps[place]:
-            words.append(_filled(int(n_gaps[place]), "the most frequent value"))
-        n_strange = int((~np.isin(blocks[1][:, place].astype(str), values.astype(str))).sum()) if tables[1:] else 0
-        done[name] = ", ".join(words) + strangers_in_words(n_strange)
-    return [encoder.transform(block) for block in blocks]
-
-
-def strangers_in_words(n_strange: int) -> str:
-    """Say how many test rows have a value that training rows do not have."""
-    if not n_strange:
-        return ""
-    who = "1 test row has a value" if n_strange == 1 else f"{n_strange} test rows have values"
-    return f", {who} not in training"
-
-
-def _filled(n_gaps: int, filling: str) -> str:
-    return f"{n_gaps} {'gap' if n_gaps == 1 else 'gaps'} filled with {filling}"
-
-
-def _check_gaps(table: Table, names: Sequence[str], gaps: AnyArray, roles: Roles) -> None:
-    if roles.missing == "reject" and gaps.any():
-        place = int(np.flatnonzero(gaps.any(axis=0))[0])
-        rows = np.flatnonzero(gaps[:, place])
-        raise ValueError(
-            f"column {names[place]!r} of {table.name} must have no gaps with --missing reject; {rows.size} of "
-            f"{len(table)} cells are empty, the first in {table.row(rows[0])}. Fill them, or use --missing impute."
-        )
-
-
-def finite_numbers(
-    table: Table, names: Sequence[str], gaps: Collection[str], columns: Mapping[str, FloatArray] | None = None
-) -> FloatArray:
-    """Return columns of numbers as an array of shape (n_rows, n_columns), NaN where there is a gap.
-
-    Parameters
-    ----------
-    table : Table
-    names : sequence of str
-    gaps : collection of str
-        Texts that stand for a missing cell.
-    columns : mapping of str to array, optional
-        Those that have been read already.
-
-    Raises
-    ------
-    ValueError
-        If there is anything but numbers and gaps, or a number that is not finite.
-    """
-    found = dict(columns or {})
-    missing = [name for name in names if name not in found]
-    for name in missing:
-        if not is_numeric(type_of(table, name)) and not is_string(type_of(table, name)):
-            found[name] = _checked(table, name, *as_numbers(table, name, gaps))
-    for cells in convert(table, [name for name in missing if name not in found], gaps):
-        for place, name in enumerate(cells.names):
-            wrong = None if cells.wrong is None else np.flatnonzero(cells.wrong[place])
-            found[name] = _checked(table, name, cells.numbers[place], wrong)
-    block = np.empty((len(table), len(names)))
-    for place, name in enumerate(names):
-        block[:, place] = found[name]
-    large = np.abs(block) > _LARGEST
-    if large.any():
-        place = int(np.flatnonzero(large.any(axis=0))[0])
-        row = int(np.flatnonzero(large[:, place])[0])
-        number = block[row, place]
-        rule = "must hold finite numbers" if np.isinf(number) else f"must stay within {_LARGEST:.0e}"
-        raise ValueError(
-            f"column {names[place]!r} of {table.name} {rule}; got {number} in {table.row(row)}. Fix it, or leave the "
-            "column out with --ignore."
-        )
-    return block
-
-
-def _checked(table: Table, name: str, numbers: FloatArray, wrong: IndexArray | None) -> FloatArray:
-    if wrong is not None and len(wrong):
-        cell = table.column(name)[int(wrong[0])].as_py()
-        raise ValueError(
-            f"column {name!r} of {table.name} must hold numbers, as in training; got {cell!r} in {table.row(wrong[0])}."
-        )
-    return numbers
-
-
-def _vectors(tables: Sequence[Table], name: str, kind: Kind, roles: Roles, done: dict[str, str]) -> list[FloatArray]:
-    """Embeddings as they are; blocks of numbers standardised."""
-    from sklearn.preprocessing import StandardScaler
-
-    blocks = [as_vectors(table, name) for table in tables]
-    length = blocks[0].shape[1]
-    if blocks[-1].shape[1] != length:
-        raise ValueError(
-            f"column {name!r} must hold vectors of one length; got {length} numbers in {tables[0].name} and "
-            f"{blocks[-1].shape[1]} in the test rows."
-        )
-    scaled = roles.scale == "all" or (roles.scale == "numbers" and kind == "matrix")
-    done[name] = f"{length} numbers, {'standardised' if scaled else 'as they are'}"
-    if not scaled:
-        return blocks
-    scaler = StandardScaler().fit(blocks[0])
-    return [scaler.transform(block) for block in blocks]

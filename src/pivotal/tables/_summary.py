@@ -1,107 +1,62 @@
-"""What workers learn from the pieces of a table, and how it adds up."""
+"""What is learned from the rows of a table, in pieces that add up: one machine has one piece, a cluster many."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.tables._features import MOST_CATEGORIES, finite_numbers
-from pivotal.tables._pieces import Piece, read_piece
-from pivotal.tables.columns import Kind, as_vectors, as_words, find_gaps, profile
-from pivotal.tables.label_column import as_classes, as_responses, check_kind
-from pivotal.tables.prepare import row_names
-from pivotal.tables.roles import Roles, choose, matching
+from pivotal.core.types import AnyArray
+from pivotal.tables._column_moments import LARGEST, Moments
+from pivotal.tables._dates import DateSummary
+from pivotal.tables._feature_columns import Columns, ProfileRequest, only
+from pivotal.tables.columns import find_gaps
 from pivotal.tables.table import Table
 
-__all__ = [
-    "DistinctValues",
-    "Labels",
-    "Look",
-    "Moments",
-    "ProfileRequest",
-    "Summary",
-    "combine",
-    "look_at",
-    "summarise",
-    "words_of",
-]
+__all__ = ["MOST_CATEGORIES", "Summary", "combine", "summarise"]
 
-_EPS: Final = float(np.finfo(np.float64).eps)
+MOST_CATEGORIES: Final = 1000  # columns that one-hot encoding may make of one
 
 
-class Moments(NamedTuple):
-    """Number of rows, and of each column the mean, the sum of squared deviations from it, and the extremes."""
+class Gaps(NamedTuple):
+    """How many cells of a column have no content, and where the first of them is."""
 
-    n_rows: int
-    mean: FloatArray
-    squares: FloatArray
-    low: FloatArray
-    high: FloatArray
+    cells: int
+    first: str
 
     @classmethod
-    def of(cls, columns: FloatArray) -> Moments:
-        """Return those of an array of shape (n_columns, n_rows), in which sums run along memory."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = columns.mean(axis=1)
-            rest = columns - mean[:, np.newaxis]
-            squares = (rest**2).sum(axis=1) - rest.sum(axis=1) ** 2 / columns.shape[1]
-        return cls(columns.shape[1], mean, squares, columns.min(axis=1), columns.max(axis=1))
+    def of(cls, table: Table, missing: AnyArray) -> Gaps:
+        """Return those of a column, by which cells are missing."""
+        rows = np.flatnonzero(missing)
+        return cls(rows.size, table.row(rows[0]) if rows.size else "")
 
-    def only(self, places: Sequence[int]) -> Moments:
-        """Return those of some of the columns."""
-        some = list(places)
-        return Moments(self.n_rows, self.mean[some], self.squares[some], self.low[some], self.high[some])
+    def joined(self, other: Gaps) -> Gaps:
+        """Return those of both, the rows of `self` coming first."""
+        return Gaps(self.cells + other.cells, self.first or other.first)
 
-    def joined(self, other: Moments) -> Moments:
-        """Return those of the rows of both, by the formula of Chan, Golub and LeVeque."""
-        n_rows = self.n_rows + other.n_rows
-        share = other.n_rows / n_rows
-        with np.errstate(over="ignore", invalid="ignore"):
-            step = other.mean - self.mean
-            squares = self.squares + other.squares + step**2 * (self.n_rows * share)
-            low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-            return Moments(n_rows, self.mean + step * share, squares, low, high)
+
+class Words(NamedTuple):
+    """How often each value of a category occurs; None where there are more than `limit` values."""
+
+    limit: int
+    counts: dict[str, int] | None
+
+    def joined(self, other: Words) -> Words:
+        """Return the values of both."""
+        if self.counts is None or other.counts is None:
+            return Words(self.limit, None)
+        counts = dict(Counter(self.counts) + Counter(other.counts))
+        return Words(self.limit, counts if len(counts) <= self.limit else None)
 
     @property
-    def deviation(self) -> FloatArray:
-        """Standard deviations, the rows being the population; 1 for a constant column, as in StandardScaler."""
-        variance = np.maximum(self.squares, 0.0) / self.n_rows
-        blur = self.n_rows * _EPS * variance + (self.n_rows * self.mean * _EPS) ** 2  # what rounding can make of 0
-        return np.where(variance <= blur, 1.0, np.sqrt(variance))
-
-
-class DistinctValues(NamedTuple):
-    """The values of a category; None where there are more than `most`."""
-
-    most: int
-    words: frozenset[str] | None
-
-    def joined(self, other: DistinctValues) -> DistinctValues:
-        """Return the values of both."""
-        words = None if self.words is None or other.words is None else self.words | other.words
-        return DistinctValues(self.most, None if words is None or len(words) > self.most else words)
-
-
-class Labels(NamedTuple):
-    """Gaps among the labels, whether all are integers, and how many rows have each, by their text."""
-
-    gaps: int
-    numeric: bool
-    counts: dict[str, int]
-
-    def joined(self, other: Labels) -> Labels:
-        """Return what is known of both."""
-        counts = Counter(self.counts)
-        counts.update(other.counts)
-        return Labels(self.gaps + other.gaps, self.numeric and other.numeric, dict(counts))
+    def most_frequent(self) -> str | None:
+        """The value that occurs most often, the first in the alphabet of several; None where there is none."""
+        return min(self.counts, key=lambda word: (-(self.counts or {})[word], word)) if self.counts else None
 
 
 class Width(NamedTuple):
@@ -113,74 +68,6 @@ class Width(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ProfileRequest:
-    """What is asked of every piece.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the table.
-    schema : pyarrow Schema
-        Its columns.
-    roles : Roles
-        Which column plays which part.
-    regression : bool
-        Whether the label is a number to be predicted.
-    kinds : mapping of str to Kind
-        Columns that are features, or may be.
-    undecided : collection of str
-        Categories that are text if they have too many different values.
-    training : bool, default=True
-        Whether anything is learned; test rows are only checked.
-    known : mapping of str to list of str
-        The values of the categories, where test rows are checked.
-    """
-
-    name: str
-    schema: pa.Schema
-    roles: Roles
-    regression: bool
-    kinds: Mapping[str, Kind]
-    undecided: Collection[str] = ()
-    training: bool = True
-    known: Mapping[str, Collection[str]] = field(default_factory=dict)
-
-    def of(self, *kinds: Kind) -> list[str]:
-        """Return the columns of some kinds."""
-        return [name for name, kind in self.kinds.items() if kind in kinds]
-
-    def scaled(self, name: str) -> bool:
-        """Whether a column of vectors is standardised."""
-        return self.roles.scale == "all" or (self.roles.scale == "numbers" and self.kinds[name] == "matrix")
-
-    def read(self, piece: Piece) -> Table:
-        """Return what the question is about, of a piece."""
-        named = [self.roles.id] if self.training and self.roles.id is not None else []
-        return read_piece(piece, self.name, self.schema, list(dict.fromkeys([*self.kinds, self.roles.label, *named])))
-
-
-class Look(NamedTuple):
-    """What the columns are, going by the first rows."""
-
-    kinds: dict[str, Kind]
-    treatments: dict[str, tuple[str, str]]
-    undecided: frozenset[str]
-    """Text of which only all rows can say whether it is a category; a category until then."""
-
-
-def look_at(piece: Piece, question: ProfileRequest) -> Look:
-    """Decide what each column is, as far as a piece can tell."""
-    roles = question.roles
-    table = read_piece(piece, question.name, question.schema, question.schema.names)
-    certain = matching(table, roles.categorical, "--categorical")
-    open_ = [name for name in table.columns if name not in set(certain)]
-    found = profile(table, open_, roles.gaps, roles.max_categories)
-    undecided = [name for name in open_ if found.kinds[name] in ("category", "text")]
-    choice = choose(table, replace(roles, categorical=[*certain, *undecided]))
-    return Look(choice.kinds, choice.treatments, frozenset(undecided) & frozenset(choice.kinds))
-
-
-@dataclass(frozen=True, eq=False)
 class Summary:
     """What is known of some rows.
 
@@ -188,26 +75,25 @@ class Summary:
     ----------
     n_rows : int
         How many there are.
-    gaps : dict of str to int
-        How many cells have no content, in columns of numbers and categories.
+    gaps : dict of str to Gaps
+        Of columns of numbers, categories and dates.
     numbers : Moments or None
         Of all columns of numbers, in their order.
-    categories : dict of str to Different
+    categories : dict of str to Words
         Their values.
+    dates : dict of str to DateSummary
     vectors : dict of str to Width
         How long they are.
-    labels : Labels
-        What is predicted.
     strange : dict of str to int
         How many test rows have a value that training rows do not have, in columns of categories.
     """
 
     n_rows: int
-    gaps: dict[str, int]
+    gaps: dict[str, Gaps]
     numbers: Moments | None
-    categories: dict[str, DistinctValues]
+    categories: dict[str, Words]
+    dates: dict[str, DateSummary]
     vectors: dict[str, Width]
-    labels: Labels
     strange: dict[str, int]
 
     def joined(self, other: Summary) -> Summary:
@@ -217,12 +103,37 @@ class Summary:
             both = self.numbers.joined(other.numbers)
         return Summary(
             self.n_rows + other.n_rows,
-            {name: n_gaps + other.gaps[name] for name, n_gaps in self.gaps.items()},
+            {name: gaps.joined(other.gaps[name]) for name, gaps in self.gaps.items()},
             both,
-            {name: found.joined(other.categories[name]) for name, found in self.categories.items()},
+            {name: words.joined(other.categories[name]) for name, words in self.categories.items()},
+            {name: dates.joined(other.dates[name]) for name, dates in self.dates.items()},
             {name: _joined(name, width, other.vectors[name]) for name, width in self.vectors.items()},
-            self.labels.joined(other.labels),
-            {name: n_strange + other.strange[name] for name, n_strange in self.strange.items()},
+            {name: count + other.strange[name] for name, count in self.strange.items()},
+        )
+
+    def constant(self, question: ProfileRequest) -> set[str]:
+        """Return the numbers and categories that say nothing, as they are the same in every row."""
+        if self.n_rows < 2:
+            return set()
+        found = {name for name, words in self.categories.items() if words.counts is not None and len(words.counts) < 2}
+        found -= {name for name in found if 0 < self.gaps[name].cells < self.n_rows}
+        if self.numbers is not None:
+            same = (self.numbers.low == self.numbers.high) & (self.numbers.counts == self.n_rows)
+            found |= {name for name, is_same in zip(question.of("number"), same, strict=True) if is_same}
+        return found
+
+    def only(self, question: ProfileRequest, kinds: Collection[str]) -> Summary:
+        """Return what is known of some of the columns."""
+        places = [place for place, name in enumerate(question.of("number")) if name in kinds]
+        numbers = self.numbers.only(places) if self.numbers is not None and places else None
+        return Summary(
+            self.n_rows,
+            only(self.gaps, kinds),
+            numbers,
+            only(self.categories, kinds),
+            only(self.dates, kinds),
+            only(self.vectors, kinds),
+            only(self.strange, kinds),
         )
 
 
@@ -237,80 +148,57 @@ def _joined(name: str, width: Width, other: Width) -> Width:
     return width._replace(moments=width.moments.joined(other.moments))
 
 
-def combine(summaries: Sequence[Summary]) -> Summary:
+def combine(summaries: Sequence[Any]) -> Any:
     """Return what is known of the rows of all, taken in their order."""
-    return reduce(Summary.joined, summaries)
+    return reduce(lambda one, other: one.joined(other), summaries)
 
 
-def summarise(piece: Piece, question: ProfileRequest) -> Summary:
-    """Return what a piece answers.
-
-    Raises
-    ------
-    ValueError
-        If a cell cannot be what it should be; the message says which.
-    """
-    roles, table = question.roles, question.read(piece)
-    if question.training and roles.id is not None:
-        row_names(table, roles.id, "--id")
-    columns = question.of("number")
-    numbers = finite_numbers(table, columns, roles.gaps).T if columns else np.empty((0, len(table)))
-    gaps = dict(zip(columns, np.isnan(numbers).sum(axis=1).tolist(), strict=True))
-    gaps |= {name: find_gaps(table, name, roles.gaps).size for name in question.of("category", "empty")}
+def summarise(columns: Columns, question: ProfileRequest) -> Summary:
+    """Return what columns of a piece say."""
+    table, learning = columns.table, question.known is None
+    missing = np.isnan(columns.numbers)
+    some = np.asarray(missing.any(axis=0))
+    gaps = {
+        name: Gaps.of(table, missing[:, place]) if some[place] else Gaps(0, "")
+        for place, name in enumerate(question.of("number"))
+    }
+    gaps |= {name: Gaps.of(table, np.isnan(seconds)) for name, (_, seconds) in columns.dates.items()}
     categories = {}
-    for name in question.of("category") if question.training else ():
-        most = min(roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
-        words = frozenset(word for word in words_of(table, name, roles.gaps)[0] if word is not None)
-        categories[name] = DistinctValues(most, words if len(words) <= most else None)
+    strange = {}
+    for name, coded in columns.words.items():
+        counts = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
+        words = {word: n for word, n in zip(coded.words.tolist(), counts, strict=True) if word is not None and n}
+        gaps[name] = Gaps.of(table, np.asarray(pd.isna(coded.words))[coded.codes])
+        if question.known is not None:
+            strange[name] = sum(n for word, n in words.items() if word not in question.known[name])
+            continue
+        limit = min(question.roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
+        categories[name] = Words(limit, words if len(words) <= limit or question.whole else None)
+    gaps |= {name: Gaps.of(table, _missing(table, name, question)) for name in question.of("empty")}
     return Summary(
         len(table),
         gaps,
-        Moments.of(np.ascontiguousarray(numbers)) if columns and question.training else None,
+        Moments.of(columns.numbers) if learning and columns.numbers.shape[1] else None,
         categories,
-        {name: _width(table, name, question) for name in question.of("vector", "matrix")},
-        _labels(table, question),
-        {name: _count_strange(table, name, question) for name in question.of("category") if name in question.known},
+        {name: DateSummary.of(kind, seconds) for name, (kind, seconds) in columns.dates.items() if learning},
+        {name: _width(name, vectors, question) for name, vectors in columns.vectors.items()},
+        strange,
     )
 
 
-def _count_strange(table: Table, name: str, question: ProfileRequest) -> int:
-    words, codes = words_of(table, name, question.roles.gaps)
-    known = {*question.known[name], None}
-    return int(np.isin(codes, [place for place, word in enumerate(words) if word not in known]).sum())
+def _missing(table: Table, name: str, question: ProfileRequest) -> AnyArray:
+    missing = np.zeros(len(table), dtype=bool)
+    missing[find_gaps(table, name, question.roles.gaps)] = True
+    return missing
 
 
-def _width(table: Table, name: str, question: ProfileRequest) -> Width:
-    vectors = as_vectors(table, name)
-    learned = question.training and question.scaled(name)
-    moments = Moments.of(np.ascontiguousarray(vectors.T, dtype=np.float64)) if learned else None
+def _width(name: str, vectors: AnyArray, question: ProfileRequest) -> Width:
+    moments = None
+    if question.known is None and question.scaled(name):
+        if float(np.abs(vectors).max(initial=0.0)) > LARGEST:
+            raise ValueError(
+                f"column {name!r} of {question.name} must stay within {LARGEST:.0e} to be standardised; leave it as it "
+                "is with --scale none, or leave it out with --ignore."
+            )
+        moments = Moments.of(vectors)
     return Width(vectors.shape[1], vectors.dtype, moments)
-
-
-def _labels(table: Table, question: ProfileRequest) -> Labels:
-    label = question.roles.label
-    check_kind(table, label)
-    n_gaps = find_gaps(table, label, {""}).size
-    if n_gaps:
-        return Labels(n_gaps, numeric=True, counts={})
-    if question.regression:
-        as_responses(table, label)
-        return Labels(0, numeric=True, counts={})
-    labels = as_classes(table, label, numeric=not question.roles.classes)
-    different, counts = np.unique(labels.astype(str), return_counts=True)
-    return Labels(0, labels.dtype != object, dict(zip(different.tolist(), counts.tolist(), strict=True)))
-
-
-def words_of(table: Table, name: str, gaps: Collection[str]) -> tuple[AnyArray, IndexArray]:
-    """Return the different cells of a column as text, None where there is a gap, and which of them each cell is."""
-    column = table.column(name)
-    if pa.types.is_nested(column.type):
-        codes, words = pd.factorize(as_words(table, name, gaps), use_na_sentinel=False)
-        return words, codes
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    whole = column.dictionary_encode(null_encoding="encode").unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks)
-    words = as_words(Table(pa.table({name: whole.dictionary}), table.name, table.format), name, gaps)
-    codes = whole.indices.to_numpy(zero_copy_only=False)
-    return words, codes

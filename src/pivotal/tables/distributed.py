@@ -6,22 +6,38 @@ deviations and categories. What comes out is cut as the files are, and read agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pivotal.core.types import AnyArray
-from pivotal.tables._encoding import Encoding, Labelling, Naming, Shape, features_of, labels_of, names_of
-from pivotal.tables._features import MOST_CATEGORIES, strangers_in_words
+from pivotal.tables._encoding import Encoding
+from pivotal.tables._feature_columns import ProfileRequest
+from pivotal.tables._features import check_gaps, check_lengths
+from pivotal.tables._medians import add_counts, find_medians
+from pivotal.tables._piece_tasks import (
+    Featuring,
+    Labelling,
+    Naming,
+    PieceSummary,
+    Shape,
+    Survey,
+    count_piece,
+    features_of,
+    labels_of,
+    look_at,
+    names_of,
+    summarise_piece,
+)
 from pivotal.tables._pieces import Piece, Source, open_parquet, over
-from pivotal.tables._summary import ProfileRequest, Summary, combine, look_at, summarise
+from pivotal.tables._summary import MOST_CATEGORIES, Summary, combine
 from pivotal.tables.columns import Kind
 from pivotal.tables.embedding import Embedding
 from pivotal.tables.label_column import check_classes, check_known
 from pivotal.tables.prepare import classes_in_words, no_features
-from pivotal.tables.roles import FEATURES, Roles, Treatment, matching
+from pivotal.tables.roles import Roles, Treatment, matching
 from pivotal.tables.table import Table
 
 __all__ = ["DistributedTable", "load_distributed"]
@@ -64,9 +80,9 @@ def load_distributed(
 ) -> DistributedTable:
     """Turn Parquet files into features and labels that are spread over workers.
 
-    Columns become what they become on one machine, with one exception: gaps in features are refused, as a median is
-    found only where all rows are. What a column is, is decided from the first rows; whether text is a category, from
-    all of them. All that is learned is learned from the training table alone.
+    Columns become what they become on one machine, bit for bit, however the rows are cut; only texts and images, which
+    are embedded in one place, are left out. What a column is, is decided from the first rows; whether text is a
+    category, from all of them. All that is learned is learned from the training table alone.
 
     Parameters
     ----------
@@ -90,52 +106,44 @@ def load_distributed(
     train = open_parquet(paths)
     _check_rows(train, max_rows)
     _check_columns(train, roles)
-    question = ProfileRequest(train.name, train.schema, roles, regression, {})
-    (look,) = over(train.pieces[:1], look_at, question)
-    kinds = {name: kind for name, kind in look.kinds.items() if kind in FEATURES or kind == "empty"}
-    question = replace(question, kinds=kinds, undecided=look.undecided)
-    if not any(kind in FEATURES for kind in kinds.values()):
+    survey = Survey(ProfileRequest(train.name, roles, {}, whole=False), train.schema, regression)
+    (look,) = over(train.pieces[:1], look_at, survey)
+    survey = replace(survey, question=replace(survey.question, kinds=look.kinds, undecided=look.undecided))
+    if not any(kind != "empty" for kind in look.kinds.values()):
         raise no_features(train.name, roles.label, look.treatments)
     queries = None if test is None else open_parquet(test)
     if queries is not None:
         _check_rows(queries, max_rows)
-        _check_test(queries, question, [name for name in question.of(*FEATURES) if name not in look.undecided])
-    (summary,) = over(train.pieces, summarise, question, combine=combine)
-    kinds = _settle(question, summary)
-    constant = _constant(question, summary) - set(kinds)
+        certain = [name for name, kind in look.kinds.items() if kind != "empty" and name not in look.undecided]
+        _check_test(queries, survey.question, [name for name in certain if look.treatments[name][0] != "empty"])
+    (summary,) = over(train.pieces, summarise_piece, survey, combine=combine)
+    kinds, left_out = _settle(survey, summary.features)
+    treatments = look.treatments | left_out
     if not kinds:
-        raise no_features(
-            train.name,
-            roles.label,
-            {
-                name: (what[0], "left out: constant") if name in constant else what
-                for name, what in look.treatments.items()
-            },
-        )
-    if summary.numbers is not None:
-        places = [place for place, name in enumerate(question.of("number")) if name in kinds]
-        summary = replace(summary, numbers=summary.numbers.only(places) if places else None)
-    question = replace(question, kinds=kinds)
-    _check_summary(question, summary)
-    encoding = Encoding.learned(question, summary)
-    done = dict(encoding.done)
+        raise no_features(train.name, roles.label, treatments)
+    features = summary.features.only(survey.question, kinds)
+    survey = replace(survey, question=replace(survey.question, kinds=kinds))
+    _check_summary(survey, PieceSummary(features, summary.labels))
     labelling = Labelling(train.name, train.schema, roles.label, regression, numeric=summary.labels.numeric)
-    X_test = y_test = None
+    checked = None
     if queries is not None:
-        _check_test(queries, question, list(kinds))
-        asked = replace(question, name=queries.name, schema=queries.schema, training=False, known=encoding.categories)
-        (checked,) = over(queries.pieces, summarise, asked, combine=combine)
+        _check_test(queries, survey.question, list(kinds))
+        known = {name: words.counts or {} for name, words in features.categories.items()}
+        asked = survey.of(queries, known=known)
+        (checked,) = over(queries.pieces, summarise_piece, asked, combine=combine)
         _check_summary(asked, checked)
-        _check_lengths(question, summary, checked)
-        for name, n_strange in checked.strange.items():
-            done[name] += strangers_in_words(n_strange)
+        check_lengths(survey.question, features, checked.features)
         if not regression:
             names = (train.name, queries.name)
             check_known(set(summary.labels.counts), set(checked.labels.counts), roles.label, names)
         labelling = replace(labelling, numeric=labelling.numeric and checked.labels.numeric)
-        X_test = _array(
-            queries, features_of, replace(encoding, name=queries.name, schema=queries.schema), encoding.shape
-        )
+    tested = None if checked is None else checked.features
+    encoding = Encoding.learned(survey.question, features, _medians(train, survey, features, tested))
+    done = encoding.in_words(features, tested)
+    featuring = Featuring(survey, encoding)
+    X_test = y_test = None
+    if queries is not None:
+        X_test = _array(queries, features_of, replace(featuring, survey=survey.of(queries)), featuring.shape)
         y_test = _array(
             queries, labels_of, replace(labelling, name=queries.name, schema=queries.schema), labelling.shape
         )
@@ -144,12 +152,12 @@ def load_distributed(
     if not regression:
         done[roles.label] = classes_in_words(len(summary.labels.counts))
     return DistributedTable(
-        _array(train, features_of, encoding, encoding.shape),
+        _array(train, features_of, featuring, featuring.shape),
         _array(train, labels_of, labelling, labelling.shape),
         X_test,
         y_test,
         None if naming is None else _array(train, names_of, naming, naming.shape),
-        tuple(_treatment(name, what, kinds, constant, done) for name, what in look.treatments.items()),
+        tuple(_treatment(name, what, done) for name, what in treatments.items()),
         tuple(dict.fromkeys(piece.file for source in (train, queries) if source for piece in source.pieces)),
     )
 
@@ -183,9 +191,10 @@ def _check_columns(source: Source, roles: Roles) -> None:
         columns.check_column(roles.id, "--id")
 
 
-def _columns(source: Source | ProfileRequest) -> Table:
+def _columns(source: Source | Survey) -> Table:
     """Return a table without its rows."""
-    return Table(source.schema.empty_table(), source.name, "parquet")
+    name = source.question.name if isinstance(source, Survey) else source.name
+    return Table(source.schema.empty_table(), name, "parquet")
 
 
 def _check_test(test: Source, question: ProfileRequest, features: Sequence[str]) -> None:
@@ -194,92 +203,77 @@ def _check_test(test: Source, question: ProfileRequest, features: Sequence[str])
             raise ValueError(f"{test.name} has no column {name!r}, which {question.name} has; test rows need it too.")
 
 
-def _settle(question: ProfileRequest, summary: Summary) -> dict[str, Kind]:
-    """Return the columns that are features, now that all rows were looked at."""
+def _settle(survey: Survey, summary: Summary) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
+    """Return the columns that are features, now that all rows were looked at, and why others are not."""
+    question = survey.question
     roles = question.roles
-    wanted = set() if roles.features is None else set(matching(_columns(question), roles.features, "--features"))
-    constant = _constant(question, summary)
+    wanted = set() if roles.features is None else set(matching(_columns(survey), roles.features, "--features"))
+    constant = summary.constant(question)
     kinds: dict[str, Kind] = {}
+    left_out: dict[str, tuple[str, str]] = {}
     for name, kind in question.kinds.items():
-        n_gaps = summary.gaps.get(name, 0)
-        if (kind == "empty" and n_gaps == summary.n_rows) or (name in constant and name not in wanted):
-            continue
-        if kind == "category" and not _is_category(question, summary, name):
+        if name in summary.gaps and summary.gaps[name].cells == summary.n_rows:
+            left_out[name] = ("empty", "left out: it has no content")
+        elif kind == "empty":
+            raise ValueError(
+                f"column {name!r} of {question.name} has no content in its first rows, which say what a column is with "
+                "--scheduler; put rows with content first, or leave the column out with --ignore."
+            )
+        elif name in constant and name not in wanted:
+            left_out[name] = (kind, "left out: constant")
+        elif kind == "category" and not _is_category(question, summary, name):
             if name in wanted:
                 raise ValueError(
                     f"column {name!r} of {question.name} cannot be a feature: it is text with too many different "
                     f"values; one-hot encode it with --categorical {name}."
                 )
-            continue
-        kinds[name] = kind
-    return kinds
-
-
-def _constant(question: ProfileRequest, summary: Summary) -> set[str]:
-    """Return the columns that are the same in every row."""
-    if summary.n_rows < 2:
-        return set()
-    found = {name for name, different in summary.categories.items() if different.words and len(different.words) == 1}
-    if summary.numbers is not None:
-        same = summary.numbers.low == summary.numbers.high
-        found |= {name for name, is_same in zip(question.of("number"), same, strict=True) if is_same}
-    return {name for name in found if not summary.gaps.get(name, 0)}
+            left_out[name] = ("text", "left out: text with many different values")
+        else:
+            kinds[name] = kind
+    return kinds, left_out
 
 
 def _is_category(question: ProfileRequest, summary: Summary, name: str) -> bool:
-    words = summary.categories[name].words
-    most = question.roles.max_categories if name in question.undecided else MOST_CATEGORIES
-    if words is None and most >= MOST_CATEGORIES:
-        raise ValueError(
-            f"column {name!r} of {question.name} has more than {MOST_CATEGORIES} different values, too many to one-hot "
-            "encode. Group them, or --ignore it."
-        )
-    if name not in question.undecided:
+    """Whether text has few enough different values; those of a category that was named are counted later."""
+    words = summary.categories[name].counts
+    if name not in question.undecided or (words is None and question.roles.max_categories >= MOST_CATEGORIES):
         return True
-    n_present = summary.n_rows - summary.gaps[name]
+    n_present = summary.n_rows - summary.gaps[name].cells
     # As on one machine: what differs in most rows says nothing about others.
     return words is not None and len(words) <= max(2, n_present / 2)
 
 
-def _check_summary(question: ProfileRequest, summary: Summary) -> None:
-    """Turn down gaps, and labels of which no two are alike."""
+def _medians(train: Source, survey: Survey, summary: Summary, test: Summary | None) -> dict[str, float]:
+    """Return the medians of the columns of numbers and dates that have gaps in either table."""
+    counts = {
+        name: summary.n_rows - summary.gaps[name].cells
+        for name in survey.question.of("number", "date")
+        if summary.gaps[name].cells or (test is not None and test.gaps[name].cells)
+    }
+    return find_medians(
+        counts,
+        lambda intervals: over(train.pieces, count_piece, (survey, intervals), combine=add_counts)[0],
+    )
+
+
+def _check_summary(survey: Survey, summary: PieceSummary) -> None:
+    """Turn down gaps, where that was asked for, and labels of which no two are alike."""
+    question, labels = survey.question, summary.labels
     label = question.roles.label
-    if summary.labels.gaps:
+    if labels.gaps:
         raise ValueError(
-            f"{question.name} must have a label in every row; {summary.labels.gaps} of {summary.n_rows} have none in "
+            f"{question.name} must have a label in every row; {labels.gaps} of {summary.features.n_rows} have none in "
             f"column {label!r}. Drop these rows."
         )
-    for name in question.kinds:
-        n_gaps = summary.gaps.get(name, 0)
-        if n_gaps:
-            raise ValueError(
-                f"column {name!r} of {question.name} must have no gaps with --scheduler; {n_gaps} of {summary.n_rows} "
-                "cells are empty. Fill them first, or leave the column out with --ignore."
-            )
-    if question.training and not question.regression:
-        counts, labels = np.array(list(summary.labels.counts.values())), list(summary.labels.counts)
-        numbers = np.array(labels, dtype=np.int64) if summary.labels.numeric else None
+    check_gaps(question, summary.features)
+    if question.known is None and not survey.regression:
+        counts, names = np.array(list(labels.counts.values())), list(labels.counts)
+        numbers = np.array(names, dtype=np.int64) if labels.numeric else None
         check_classes(counts, numbers, label, question.name, question.roles.instead_of_numbers)
 
 
-def _check_lengths(question: ProfileRequest, summary: Summary, test: Summary) -> None:
-    for name in question.of("vector", "matrix"):
-        length, other = summary.vectors[name].length, test.vectors[name].length
-        if length != other:
-            raise ValueError(
-                f"column {name!r} must hold vectors of one length; got {length} numbers in {question.name} and {other} "
-                "in the test rows."
-            )
-
-
-def _treatment(
-    name: str, what: tuple[str, str], kinds: Mapping[str, Kind], constant: Collection[str], done: Mapping[str, str]
-) -> Treatment:
+def _treatment(name: str, what: tuple[str, str], done: Mapping[str, str]) -> Treatment:
     kind, words = what
-    if kind in ("number", "category") and name in constant:
-        return Treatment(name, kind, "left out: constant")
-    if kind == "category" and name not in kinds and not words:
-        return Treatment(name, "text", "left out: text with many different values")
-    if kind in ("text", "image"):
-        return Treatment(name, kind, "left out: it is there to be looked at")
+    if kind in ("text", "image") and name not in done:
+        words = words if words.startswith("left out") else "left out: it is there to be looked at"
     return Treatment(name, kind, done.get(name, words))

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._cells import plain
-from pivotal.tables._features import build
+from pivotal.tables._features import Training, build
 from pivotal.tables.amounts import how_read, look_like_amounts, with_amounts
-from pivotal.tables.columns import Kind, as_pictures, as_text, as_words, find_gaps, type_of
+from pivotal.tables.columns import as_pictures, as_text, find_gaps, type_of
 from pivotal.tables.label_column import read_labels
-from pivotal.tables.roles import Choice, Roles, Treatment, choose, embed_what_there_is, matching
+from pivotal.tables.roles import Roles, Treatment, choose, embed_what_there_is, matching
 from pivotal.tables.table import Table
 
 __all__ = ["Prepared", "labelled", "own_columns", "prepare", "split"]
@@ -85,7 +85,7 @@ def split(table: Table, label: str, share: float, seed: int) -> tuple[IndexArray
 def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool = False) -> Prepared:
     """Turn tables into features and labels.
 
-    All that is learned (means, spreads, medians, categories) is learned from the training table alone.
+    All that is learned (means, standard deviations, medians, categories) is learned from the training table alone.
 
     Parameters
     ----------
@@ -114,7 +114,9 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
     choice = choose(train, roles)
     kinds, treatments = choice.kinds, dict(choice.treatments)
     used = choice.features()
-    for name in _constant(train, used, choice, roles):
+    training = Training.of(train, used, roles, choice)
+    asked = set() if roles.features is None else set(matching(train, roles.features, "--features"))
+    for name in training.summary.constant(training.question) - asked:
         treatments[name] = (used.pop(name), "left out: constant")
     used = used or embed_what_there_is(train, choice, roles)
     if not used and not train.beside:
@@ -124,7 +126,8 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         for name in (*used, label):
             if name not in columns:
                 raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
-    X, X_test, done = build(train, test, used, roles, choice)
+    embedded = {name: kind for name, kind in used.items() if name in choice.embedded}
+    X, X_test, done = build(training.only(used), test, embedded, choice)
     for name, remark in [*amounts.items(), *choice.remarks.items()]:
         if name in done:
             done[name] += f"; {remark}"
@@ -177,23 +180,6 @@ def labelled(table: Table, label: str) -> IndexArray:
     if len(missing) == len(table):
         raise ValueError(f"{table.name} must have labels; column {label!r} has none.")
     return np.setdiff1d(np.arange(len(table)), missing)
-
-
-def _constant(train: Table, used: Mapping[str, Kind], choice: Choice, roles: Roles) -> list[str]:
-    """Return the columns that say nothing, as they are the same in every row, unless they were asked for."""
-    asked = set() if roles.features is None else set(matching(train, roles.features, "--features"))
-    found = []
-    for name, kind in used.items():
-        if len(train) < 2 or name in asked:
-            continue
-        if kind == "number" and name in choice.numbers:
-            numbers = choice.numbers[name]
-            same = numbers[0] == numbers[-1] and bool((numbers == numbers[0]).all())
-        else:
-            same = kind == "category" and len(set(as_words(train, name, roles.gaps))) == 1
-        if same:
-            found.append(name)
-    return found
 
 
 def no_features(name: str, label: str, treatments: Mapping[str, tuple[str, str]]) -> ValueError:
