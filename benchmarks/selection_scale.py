@@ -1,10 +1,11 @@
-"""Selections of many rows: what sampled queries, cut lists and random features cost, and how long they take.
+"""Selections of many rows: what cut lists, random features and sampled queries cost, and how long they take.
 
     python benchmarks/selection_scale.py --data DIR [--out docs/selection-scale.json] [--sizes 100000 1000000]
 
-4000 rows of some data sets are few enough for the whole algorithm: it is compared with the one for many rows, which is
-made to run there too. Times are of made-up rows, 20 features, 5 classes in 30 clusters, 5 % wrong labels, of which 10 %
-are selected. Finished figures are kept. `benchmarks/selection.py --write-only` puts the figures on its page.
+Some thousand rows of a data set are few enough for the whole algorithm: it is compared with the one for many rows,
+which is what runs there by default. Times are of made-up rows, 16 features, 5 classes in 30 clusters, 5 % wrong labels,
+of which 10 % are selected. Every finished figure is kept, and a run goes on where one was stopped.
+`benchmarks/selection.py --write-only` puts the figures on its page.
 """
 
 from __future__ import annotations
@@ -25,41 +26,48 @@ from sklearn.base import clone
 import pivotal
 from pivotal.analysis.selection import _confirmation, _likeness, _surroundings
 
-ROWS, SETS, FRACTIONS = 4000, ("2dplanes", "magic"), (0.02, 0.1)
-KINDS = ("whole", "many", "sampled", "random")
+ROWS, FEATURES = 8000, 16
+SETS, FRACTIONS, DRAWS = ("2dplanes", "creditcard", "pol", "magic", "letter"), (0.02, 0.1), (0, 1)
+KINDS = ("random", "whole", "many", "sampled")
 JUDGED = ("kNN", "logistic regression", "random forest")
 
 
-def choose(task: Any, n: int, kind: str) -> np.ndarray:
-    """Select by the whole algorithm, by that for many rows, or by it with a fifth of the queries and of the jury."""
+def choose(task: Any, n: int, kind: str, draw: int) -> np.ndarray:
+    """Select by the whole algorithm, by that for many rows, or by it with a quarter of the queries and voters."""
     if kind == "random":
-        return np.random.default_rng(0).choice(ROWS, n, replace=False)
-    cut: dict[str, int] = {} if kind == "whole" else {"_ALL_ENTRIES": 0}
-    if kind == "sampled":
-        cut |= {"_ENTRIES": 0, "_FEWEST_QUERIES": ROWS // 5}
+        return np.random.default_rng(draw).choice(ROWS, n, replace=False)
+    whole, sampled = kind == "whole", kind == "sampled"
+    limits = {"_ALL_ENTRIES": ROWS**2} if whole else {}
+    if sampled:
+        limits |= {"_ENTRIES": 0, "_FEWEST_QUERIES": ROWS // 4}
     with (
-        mock.patch.multiple(_surroundings, **cut) if cut else nullcontext(),
-        mock.patch.object(_likeness, "_ALL_PAIRS", ROWS if kind == "whole" else 0),
-        mock.patch.object(_confirmation, "_JURY", ROWS // 5 if kind == "sampled" else ROWS),
+        mock.patch.multiple(_surroundings, **limits) if limits else nullcontext(),
+        mock.patch.object(_likeness, "_ALL_PAIRS", ROWS) if whole else nullcontext(),
+        mock.patch.multiple(_confirmation, _PAIRS=0, _FEWEST_VOTERS=ROWS // 4) if sampled else nullcontext(),
     ):
         chosen = pivotal.select(task.X, task.y, n)
-    assert chosen.facts["whole_lists"] == (kind == "whole")
+    assert chosen.facts["whole_lists"] == whole
     return chosen.indices
 
 
-def compare(folder: Path) -> list[dict[str, Any]]:
-    found = []
-    for name in SETS:
-        with mock.patch.object(selection, "ROWS", ROWS):
-            task = selection.Task(name, folder, 0.0, 0)
-        for fraction in FRACTIONS:
-            line: dict[str, Any] = {"set": name, "fraction": fraction}
-            for kind in KINDS:
-                rows = choose(task, round(fraction * ROWS), kind)
-                line[kind] = float(100 * np.mean([score(task, model, rows) for model in JUDGED]))
-            print(line, flush=True)
-            found.append(line)
-    return found
+def compare(folder: Path, known: list[dict[str, Any]], keep: Any) -> None:
+    """Measure what is missing, and keep each line."""
+    done = {(one["set"], one["draw"], one["fraction"]) for one in known}
+    for draw in DRAWS:
+        for name in SETS:
+            missing = [fraction for fraction in FRACTIONS if (name, draw, fraction) not in done]
+            if not missing:
+                continue
+            with mock.patch.object(selection, "ROWS", ROWS):
+                task = selection.Task(name, folder, 0.0, draw)
+            for fraction in missing:
+                line: dict[str, Any] = {"set": name, "rows": ROWS, "draw": draw, "fraction": fraction}
+                for kind in KINDS:
+                    rows = choose(task, round(fraction * ROWS), kind, draw)
+                    line[kind] = round(float(100 * np.mean([score(task, model, rows) for model in JUDGED])), 3)
+                print(line, flush=True)
+                known.append(line)
+                keep()
 
 
 def score(task: Any, model: str, rows: np.ndarray) -> float:
@@ -70,7 +78,7 @@ def score(task: Any, model: str, rows: np.ndarray) -> float:
 def measure(n: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     clusters = rng.integers(30, size=n)
-    X = 1.6 * rng.normal(size=(30, 20))[clusters] + rng.normal(size=(n, 20))
+    X = 1.6 * rng.normal(size=(30, FEATURES))[clusters] + rng.normal(size=(n, FEATURES))
     y = np.where(rng.random(n) < 0.05, rng.integers(5, size=n), clusters % 5)
     pivotal.select(X[:6000], y[:6000], 0.1)  # compiles
     wall, processor = time.perf_counter(), time.process_time()
@@ -87,18 +95,23 @@ def measure(n: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help="folder of data sets to compare on; none are, without it")
     parser.add_argument("--out", type=Path, default=Path("docs/selection-scale.json"))
     parser.add_argument("--sizes", type=int, nargs="*", default=[100_000, 1_000_000])
     options = parser.parse_args()
-    found = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {"times": []}
+    found: dict[str, Any] = {"features": FEATURES, "times": [], "compared": []}
+    if options.out.exists():
+        found |= json.loads(options.out.read_text(encoding="utf-8"))
+
+    def keep() -> None:
+        options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
     for n in sorted(options.sizes):
         found["times"] = [*(one for one in found["times"] if one["rows"] != n), measure(n)]
         print(found["times"][-1], flush=True)
-        options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if "compared" not in found:
-        found["compared"] = compare(options.data)
-    options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        keep()
+    if options.data is not None:
+        compare(options.data, found["compared"], keep)
     print(f"written: {options.out}")
 
 

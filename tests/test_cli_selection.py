@@ -94,8 +94,11 @@ def test_select_with_wishes(tmp_path, frame, table, capsys):
     rows = chosen(frame, out)
     assert sorted(rows) == np.flatnonzero(np.isin(owners, owners[rows])).tolist()
     assert len(rows) <= 70
+    assert f"Selected {len(rows)} of 120 rows (50 %) of 2 groups by exchange." in capsys.readouterr().out
     assert main(["select", table, *quick, "--budget", "30", "--price", "price"]) == 0
-    assert frame["price"].to_numpy()[chosen(frame, out)].sum() <= 30.0
+    spent = frame["price"].to_numpy()[chosen(frame, out)].sum()
+    assert spent <= 30.0
+    assert f"for {spent:g} of 30 by exchange." in capsys.readouterr().out
     assert main(["select", table, *quick, "-n", "10", "--quotas", "balanced", "--class-weight", "balanced"]) == 0
     labels = frame["animal"].to_numpy()[chosen(frame, out)]
     assert (labels == "cat").sum() == 5
@@ -104,6 +107,14 @@ def test_select_with_wishes(tmp_path, frame, table, capsys):
     assert "nearest neighbours on 36 test rows: with all 84 rows" in capsys.readouterr().out
     assert main(["select", table, *quick, "-n", "10", "--split", "0.3", "--for-test"]) == 0
     assert "test rows: with" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--group", "--include", "--exclude"])
+def test_a_column_that_is_not_there_is_named_with_its_option(tmp_path, table, option, capsys):
+    out = tmp_path / "small.csv"
+    assert main(["select", table, *LABEL, "-n", "9", option, "ownr", "-o", str(out)]) == 2
+    assert f"no column 'ownr', which {option} names; did you mean 'owner'?" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_remove_says_what_it_does_and_does_it(tmp_path, frame, table, capsys):

@@ -159,3 +159,25 @@ def test_exchanges_raise_the_objective_by_what_they_say(features, within, sample
         for new in set(pool.tolist()) - set(leaving.tolist()):
             if within == 1 or codes[new] == codes[out]:
                 assert objective(set(leaving.tolist()) - {int(out)} | {new}) <= best + 1e-5
+
+
+def test_gains_are_the_values_of_points_added_by_incremental_editing():
+    X, codes, _ = problem(3, n=20)
+    points, labels, queries, targets = X[:12], codes[:12], X[12:], codes[12:]
+    near = np.argsort(np.square(queries[:, np.newaxis] - points).sum(axis=2), axis=1, kind="stable")
+    k, members = 3, [0, 2, 3, 5, 9]
+    coalition = Coalition(near, labels, targets, k=k, absent=np.zeros(8)).enter(*members)
+    how = {"utility": "soft", "semivalue": "loo", "classes": np.unique(codes)}
+    edited = [pivotal.EditableKNNValuation(k=size, **how) for size in range(1, k + 1)]
+    for model in edited:
+        model.fit(points[members], labels[members]).update(queries, targets)
+    for leaving, entering in ((2, 7), (0, 1), (3, 11)):
+        expected = coalition.now.gains[entering]
+        for model in edited:
+            model.add(points[[entering]], labels[[entering]])
+        values = [model.values_[-1] for model in edited]
+        assert np.mean(values) * len(queries) == pytest.approx(expected, abs=1e-12)
+        coalition.enter(entering).leave(leaving)
+        for model in edited:
+            model.remove(members.index(leaving))
+        members = [*(member for member in members if member != leaving), entering]

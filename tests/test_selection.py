@@ -239,7 +239,8 @@ def test_many_rows_are_selected_with_features_and_sampled_queries(noisy, monkeyp
     monkeypatch.setattr(_likeness, "_ALL_PAIRS", 50)
     monkeypatch.setattr(_surroundings, "_ALL_ENTRIES", 4000)
     monkeypatch.setattr(_surroundings, "_ENTRIES", 4000)
-    monkeypatch.setattr(_confirmation, "_JURY", 120)
+    monkeypatch.setattr(_confirmation, "_PAIRS", 0)
+    monkeypatch.setattr(_confirmation, "_FEWEST_VOTERS", 120)
     monkeypatch.setattr(_surroundings, "_FEWEST_QUERIES", 30)
     found = pivotal.select(X, given, 40, **QUICK)
     assert found.facts["kernel"] == "random features"
@@ -370,8 +371,8 @@ def test_a_selection_is_saved_and_pickled(noisy, tmp_path):
     assert found.to_frame()["row"].tolist() == found.indices.tolist()
 
 
-def test_an_interruption_keeps_what_is_reached(noisy, monkeypatch):
-    X, y, _, _ = noisy
+def interrupt_exchanges(monkeypatch, call):
+    """Press Ctrl-C in one of the calls of the kernel that exchanges rows."""
     from pivotal.kernels import exchange as kernels
 
     calls = []
@@ -379,12 +380,37 @@ def test_an_interruption_keeps_what_is_reached(noisy, monkeypatch):
 
     def stop(*arguments):
         calls.append(1)
-        if len(calls) == 2:
+        if len(calls) == call:
             raise KeyboardInterrupt
         return done(*arguments)
 
     monkeypatch.setattr(kernels, "exchange", stop)
     monkeypatch.setattr(_exchange_search, "_AT_ONCE", 4)
+
+
+def test_an_interrupted_estimate_is_none(noisy, monkeypatch):
+    X, y, _, _ = noisy
+    found = pivotal.select(X, y, 20, **QUICK)
+    interrupt_exchanges(monkeypatch, 3)
+    with pytest.raises(KeyboardInterrupt):
+        found.expect()
+    assert found.estimates == ()
+
+
+def test_what_is_expected_is_of_nearest_neighbours_whatever_was_estimated_before(noisy):
+    from sklearn.linear_model import LogisticRegression
+
+    X, y, _, _ = noisy
+    found = pivotal.select(X, y, 20, **QUICK)
+    other = found.expect(LogisticRegression(), n_folds=2, n_draws=1)
+    assert other.model == "LogisticRegression"
+    assert found.expected.model == "5 nearest neighbours"
+    assert found.expected is found.estimates[1]
+
+
+def test_an_interruption_keeps_what_is_reached(noisy, monkeypatch):
+    X, y, _, _ = noisy
+    interrupt_exchanges(monkeypatch, 2)
     found = pivotal.select(X, y, 20, **QUICK)
     assert found.facts["interrupted"]
     assert len(found) == 20

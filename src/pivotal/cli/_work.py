@@ -95,6 +95,7 @@ def load(
     targets: tuple[str | None, ...],
     results: str | None = None,
     instead_of_numbers: str | None = None,
+    no_features: Mapping[str, str] | None = None,
 ) -> Data:
     """Read the table and the test rows, and make features of them.
 
@@ -108,6 +109,8 @@ def load(
         The one among them that holds results rather than rows of the table.
     instead_of_numbers : str, optional
         What to do about labels that are numbers, where the command has no `--utility`.
+    no_features : mapping, optional
+        Columns that are no features, by the option that names each.
     """
     check_outputs(options, targets, results)
     import numpy as np
@@ -130,6 +133,8 @@ def load(
     test, test_files = read_many([test_path], **reading) if test_path else (None, [])
     check_targets(options, targets, [*files, *test_files, *options.embeddings])
     table, test = with_vectors(options, table, test)
+    for option, column in (no_features or {}).items():
+        options.ignore = [*options.ignore, table.check_column(column, option)]
     label = options.label or _usual_label(table)
     if options.unlabelled == "drop":
         table, test = with_labels(screen, table, label), None if test is None else with_labels(screen, test, label)

@@ -120,10 +120,12 @@ def run(options: argparse.Namespace) -> None:
     need_output(options)
     ranking = options.selector == "value"
     _check_options(options, ranking)
-    columns = [getattr(options, name) for name in ("group", "price", "include", "exclude")]
-    options.ignore = [*options.ignore, *(column for column in columns if column is not None)]
+    named = {f"--{name}": getattr(options, name) for name in ("group", "price", "include", "exclude")}
+    no_features = {option: column for option, column in named.items() if column is not None}
     instead = None if ranking else "rank them with --method value --utility regression"
-    data = load(options, screen, targets=(options.out, options.report), instead_of_numbers=instead)
+    data = load(
+        options, screen, targets=(options.out, options.report), instead_of_numbers=instead, no_features=no_features
+    )
     if options.for_test and data.prepared.X_test is None:
         raise UsageError("--for-test serves test rows; name some with --test, or hold some out with --split 0.2.")
     if ranking:
@@ -192,7 +194,7 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     _tell(options, screen, chosen)
     if ready.X_test is not None and not options.for_test:
         Judge(options, screen, data).tell_selection(np.empty(0, np.int64), chosen.indices)
-    if options.report is not None:
+    if options.report is not None and not chosen.facts.get("interrupted"):
         from pivotal.report.selection_page import write_selection
 
         write_selection(chosen, options.report, title=f"Selection from {data.name}")
@@ -202,11 +204,15 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
 
 def _tell(options: argparse.Namespace, screen: Screen, chosen: Selection) -> None:
     """Say what was selected, and what to expect of it."""
-    stopped = "; interrupted, this is what was reached" if chosen.facts.get("interrupted") else ""
+    interrupted = bool(chosen.facts.get("interrupted"))
+    stopped = "; interrupted, this is what was reached" if interrupted else ""
+    groups = f" of {chosen.facts['n_groups']} groups" if chosen.facts.get("n_groups") else ""
+    cost = "" if options.budget is None else f" for {chosen.facts['spent']:.6g} of {options.budget:g}"
     screen.tell(
-        f"Selected {len(chosen)} of {chosen.n_rows} rows ({100 * chosen.share:.3g} %) by {chosen.method}{stopped}."
+        f"Selected {len(chosen)} of {chosen.n_rows} rows ({100 * chosen.share:.3g} %){groups}{cost} by {chosen.method}"
+        f"{stopped}."
     )
-    if not options.no_estimate:
+    if not (options.no_estimate or interrupted):
         told = str(chosen.expected)
         screen.tell(f"{told[0].upper()}{told[1:]}.")
 

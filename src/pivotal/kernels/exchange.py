@@ -15,6 +15,29 @@ from pivotal.kernels.coalition_arrays import Likeness, NeighborArrays, Standing
 
 
 @kernel
+def count_entries(points: CodeArray, counts: IndexArray) -> None:
+    """Count on how many lists each point stands."""
+    for q in range(points.shape[0]):
+        for rank in range(points.shape[1]):
+            if points[q, rank] < 0:
+                break
+            counts[points[q, rank]] += 1
+
+
+@kernel
+def place_entries(points: CodeArray, ends: IndexArray, queries: CodeArray, ranks: CodeArray) -> None:
+    """Write each point's queries and its ranks there behind the last ones written, which `ends` keeps count of."""
+    for q in range(points.shape[0]):
+        for rank in range(points.shape[1]):
+            point = points[q, rank]
+            if point < 0:
+                break
+            queries[ends[point]] = q
+            ranks[ends[point]] = rank
+            ends[point] += 1
+
+
+@kernel
 def tabulate(lists: NeighborArrays, now: Standing, q: int) -> None:
     """Fill `adds` of a query from its nearest members."""
     k, count = lists.shares.shape[0], now.counts[q]

@@ -22,7 +22,8 @@ _VOTERS: Final = 20  # nearest rows that vote on a label
 _PLURALITY: Final = 5  # nearest rows whose plurality confirms a label as well
 _RARE: Final = 0.5  # a class is rare if it has at most this much of an equal share
 _LIFT: Final = 1.5  # votes for the label of a row of a rare class, over its share of all rows, that confirm it
-_JURY: Final = 20_000  # of more rows, so many are asked about all
+_PAIRS: Final = 10**10  # of rows and voters; of more rows, some vote on all
+_FEWEST_VOTERS: Final = 20_000
 
 
 class Opinions(NamedTuple):
@@ -56,12 +57,13 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
         Whether to show progress bars.
     """
     codes, rows, ones = data.codes, np.arange(data.n_rows), one_hot(data.codes, data.n_classes)
-    if data.n_rows <= _JURY or not data.has_features:
+    n_jury = max(_FEWEST_VOTERS, _PAIRS // data.n_rows)
+    if data.n_rows <= n_jury or not data.has_features:
         voters = min(_VOTERS, max(_PLURALITY, data.n_rows // _VOTERS))  # of few rows, the twentieth nearest is far
         near = ask_nearest(index, codes, ones, Soft(), voters, max_memory=data.max_memory, progress=progress)
         votes, nearest = near.votes, codes[near.indices[:, :_PLURALITY]]
     else:
-        votes, nearest = _ask_jury(data, seed, progress=progress)
+        votes, nearest = _ask_jury(data, n_jury, seed, progress=progress)
     if forest is not None:
         votes = votes + votes_of_leaves(forest, as_trees_have_it(data.X), ones.toarray(), progress=progress)
     few = _counted(nearest, data.n_classes)
@@ -75,11 +77,11 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
     return Opinions(confirmed, own)
 
 
-def _ask_jury(data: SelectionData, seed: int, *, progress: bool) -> tuple[FloatArray, CodeArray]:
+def _ask_jury(data: SelectionData, n_jury: int, seed: int, *, progress: bool) -> tuple[FloatArray, CodeArray]:
     """Return the votes of the nearest of some rows on each row's label, and the labels of the very nearest."""
-    jury = np.sort(np.random.default_rng(seed).choice(data.n_rows, _JURY, replace=False))
+    jury = np.sort(np.random.default_rng(seed).choice(data.n_rows, n_jury, replace=False))
     seats = np.full(data.n_rows, -1)
-    seats[jury] = np.arange(_JURY)
+    seats[jury] = np.arange(n_jury)
     index, codes = data.part(jury).index(), data.codes[jury]
     reach = Banzhaf().reach(_VOTERS, 3 * _VOTERS)
     votes = np.zeros((data.n_rows, data.n_classes))

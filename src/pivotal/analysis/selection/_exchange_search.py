@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.selection._likeness import KernelMeans
+from pivotal.analysis.selection._likeness import KernelMeans, n_tries
 from pivotal.analysis.selection._surroundings import Surroundings
 from pivotal.analysis.selection._wishes import Wishes, class_quotas
 from pivotal.core.progress import tqdm
@@ -21,7 +21,6 @@ __all__ = ["Chosen", "ExchangeSearch"]
 
 _AT_ONCE: Final = 64  # exchanges between two looks at the clock and the keyboard
 _ENTER_AT_ONCE: Final = 4096
-_TRIES: Final = 256  # rows that are tried in the place of another, where there are too many to try all
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +139,8 @@ class ExchangeSearch:
                         before = part.copy()
                         tries = candidates[np.newaxis]
                         if not self.means.of_pairs:
-                            drawn = rng.integers(len(candidates), size=(max(2, len(part)), _TRIES))
+                            tried = n_tries(len(candidates), len(members))
+                            drawn = rng.integers(len(candidates), size=(max(2, len(part)), tried))
                             tries = candidates[drawn][: max(2, len(part))]
                         exchange(coalition.lists, coalition.now, like, part, tries, allowed)
                         changed += int((part != before).sum())

@@ -16,11 +16,13 @@ from pivotal.analysis.selection._wishes import Wishes
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 
-__all__ = ["Estimation", "Expectation", "Method"]
+__all__ = ["DEFAULT_MODEL", "Estimation", "Expectation", "Method"]
 
 _MANY_ROWS: Final = 20_000  # beyond, one part is held out, not each in turn
 _HELD_OUT: Final = 5_000
 _NEIGHBORS: Final = 5
+DEFAULT_MODEL: Final = f"{_NEIGHBORS} nearest neighbours"
+"""What is fitted where no model is given."""
 
 
 class Method(Protocol):
@@ -155,7 +157,10 @@ class Estimation:
                 for s, size in enumerate(sizes):
                     wishes = self.wishes.sized(size)
                     wishes = wishes.part(seen) if data.each_other else wishes
-                    chosen = choose(wishes).rows
+                    made = choose(wishes)
+                    if made.facts.get("interrupted"):
+                        raise KeyboardInterrupt  # half a search says nothing of a whole one
+                    chosen = made.rows
                     right[s, start:stop] = self.correct(rows[chosen], held)
                     free = np.flatnonzero(~wishes.exclude)
                     for draw in range(self.n_draws):
@@ -240,7 +245,7 @@ class Estimation:
             n_judged=len(right),
             n_folds=n_folds,
             n_draws=self.n_draws,
-            model=f"{_NEIGHBORS} nearest neighbours" if self.model is None else type(self.model).__name__,
+            model=DEFAULT_MODEL if self.model is None else type(self.model).__name__,
         )
 
 

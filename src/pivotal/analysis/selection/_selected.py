@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from pivotal.analysis.selection._expectation import Estimation, Expectation
+from pivotal.analysis.selection._expectation import DEFAULT_MODEL, Estimation, Expectation
 from pivotal.analysis.selection._wishes import as_number
 from pivotal.core.frozen import freeze, same, thaw
 from pivotal.core.providers import provided
@@ -87,9 +87,8 @@ class Selection:
 
         Estimated when it is first asked for, by 5-fold cross-validation with 5 nearest neighbours; see `expect`.
         """
-        if self.estimates:
-            return self.estimates[0]
-        return self.expect()
+        usual = [found for found in self.estimates if found.model == DEFAULT_MODEL and found.size == len(self)]
+        return usual[0] if usual else self.expect()
 
     def expect(self, model: Any = None, *, n_folds: int = 5, n_draws: int = 5) -> Expectation:
         """Estimate the accuracy that a model will have on other rows, by cross-validation.

@@ -20,7 +20,7 @@ from pivotal.neighbors import Index, blocks
 __all__ = ["Surroundings"]
 
 _ALL_ENTRIES: Final = 2 * 10**7  # of lists of neighbours, if all rows are on all of them
-_ENTRIES: Final = 5 * 10**6  # of lists that are cut
+_ENTRIES: Final = 25 * 10**6  # of lists that are cut; if they are more, queries are sampled
 _LEAVES: Final = 3 * 10**7  # that are kept, a number for each row and tree
 _FEWEST_TREES: Final = 10
 _FEWEST_QUERIES: Final = 2000

@@ -60,8 +60,9 @@ class Coalition:
         from pivotal.kernels.exchange import begin
 
         n_train, n_queries = len(codes), len(targets)
+        points = np.ascontiguousarray(points, dtype=np.int32)
         self.lists = NeighborArrays(
-            np.ascontiguousarray(points, dtype=np.int32),
+            points,
             *_entries(points, n_train),
             np.ascontiguousarray(codes, dtype=np.int32),
             np.ascontiguousarray(targets, dtype=np.int32),
@@ -122,9 +123,11 @@ class Coalition:
 
 def _entries(points: CodeArray, n_train: int) -> tuple[IndexArray, CodeArray, CodeArray]:
     """Return for each training point the queries on whose lists it stands, and its ranks there."""
-    flat = points.ravel()
-    order = np.argsort(flat, kind="stable")
-    starts = np.searchsorted(flat, np.arange(n_train + 1), sorter=order)
-    order, starts = order[starts[0] :], starts - starts[0]  # without the -1 behind the end of lists
-    queries, ranks = np.divmod(order, points.shape[1])
-    return starts.astype(np.int64), queries.astype(np.int32), ranks.astype(np.int32)
+    from pivotal.kernels.exchange import count_entries, place_entries
+
+    starts = np.zeros(n_train + 1, np.int64)
+    count_entries(points, starts[1:])
+    np.cumsum(starts, out=starts)
+    queries, ranks = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    place_entries(points, starts[:-1].copy(), queries, ranks)
+    return starts, queries, ranks
