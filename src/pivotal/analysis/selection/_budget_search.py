@@ -184,7 +184,7 @@ def _purse(search: ExchangeSearch, wishes: Wishes) -> _Purse:
     coalition = around.coalition(wishes.n)
     shares = wished_shares(wishes, data.class_counts()) / data.n_rows
     pool = around.pool(~wishes.exclude, 1) | wishes.include
-    like = search.means.begin(pool, shares, wishes.n, search.likeness * float(coalition.lists.weights.sum()))
+    like = search.begin(pool, shares, coalition, wishes.n)
     together = np.ones(n_units) if n_units == data.n_rows else _together(search, unit_of, n_units)
     return _Purse(unit_of, np.bincount(unit_of, costs).astype(np.float64), limit, coalition, like, together)
 

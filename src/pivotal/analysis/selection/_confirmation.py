@@ -19,6 +19,7 @@ from pivotal.neighbors import Index, blocks
 __all__ = ["Opinions", "ask_others"]
 
 _VOTERS: Final = 20  # nearest rows that vote on a label
+_ENOUGH: Final = 0.3  # of the votes of the label that has most, that confirm another; borderline rows have more
 _PLURALITY: Final = 5  # nearest rows whose plurality confirms a label as well
 _RARE: Final = 0.5  # a class is rare if it has at most this much of an equal share
 _LIFT: Final = 1.5  # votes for the label of a row of a rare class, over its share of all rows, that confirm it
@@ -39,9 +40,9 @@ class Opinions(NamedTuple):
 def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, progress: bool) -> Opinions:
     """Let the neighbours of every row vote on its label.
 
-    A label is confirmed if no other has more of the votes, those of the 20 nearest rows and of the rows in the same
-    leaves together; or among the 5 nearest rows alone; or, if its class is rare, if it has clearly more votes than the
-    class has rows. Of many rows, some are asked about all.
+    A label is confirmed if no other has many times its votes, those of the 20 nearest rows and of the rows in the same
+    leaves together; or if no other has more among the 5 nearest rows alone; or, if its class is rare, if it has clearly
+    more votes than the class has rows. Of many rows, some are asked about all.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
     few = _counted(nearest, data.n_classes)
     own = votes[rows, codes] / votes.sum(axis=1)
     # Either jury will do: votes of many neighbours know label errors better, the nearest five know small clusters.
-    confirmed = (votes[rows, codes] >= votes.max(axis=1)) | (few[rows, codes] >= few.max(axis=1))
+    confirmed = (votes[rows, codes] >= _ENOUGH * votes.max(axis=1)) | (few[rows, codes] >= few.max(axis=1))
     # A rare class hardly ever has most votes. More of them than by chance are evidence enough.
     shares = data.class_counts() / data.n_rows
     rare = shares <= _RARE / data.n_classes

@@ -21,6 +21,8 @@ __all__ = ["Chosen", "ExchangeSearch"]
 
 _AT_ONCE: Final = 64  # exchanges between two looks at the clock and the keyboard
 _ENTER_AT_ONCE: Final = 4096
+_MORE_LIKENESS: Final = 20.0  # by which likeness counts more, times the share of the rows that is chosen
+_LARGE_SHARE: Final = 0.15  # beyond, it counts no more than there
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,16 @@ class ExchangeSearch:
         """The kernel that likeness is measured with."""
         return KernelMeans(self.around.data, self.seed)
 
+    def begin(self, pool: npt.NDArray[np.bool_], shares: FloatArray, coalition: Coalition, n: int) -> Likeness:
+        """Return the likeness of n rows to be counted in.
+
+        The more rows are chosen, the less each adds to the votes of nearest neighbours, and the more other models gain
+        from rows that look like the data: likeness counts four times as much from 15 % of the rows on.
+        """
+        share = min(n / self.around.data.n_rows, _LARGE_SHARE)
+        scale = self.likeness * (1.0 + _MORE_LIKENESS * share) * float(coalition.lists.weights.sum())
+        return self.means.begin(pool, shares, n, scale)
+
     def __call__(self, wishes: Wishes) -> Chosen:
         """Choose rows; an interruption ends the exchanges and keeps what they have reached."""
         rng = np.random.default_rng(self.seed)
@@ -66,7 +78,7 @@ class ExchangeSearch:
         start = self.means.herd(pool, wishes.include, quotas, rng)
         shares = np.bincount(data.codes[start], minlength=data.n_classes) / len(start)
         coalition = self.around.coalition(wishes.n)
-        like = self.means.begin(pool, shares, wishes.n, self.likeness * float(coalition.lists.weights.sum()))
+        like = self.begin(pool, shares, coalition, wishes.n)
         enter_all(coalition, like, start)
         before = coalition.utility
         work = self._exchange(coalition, like, start[wishes.include.sum() :], pool & ~wishes.include, rng)

@@ -63,9 +63,9 @@ def select(
     The default method maximises, over sets S of the wished size, the leave-one-out soft utility of S minus a distance
     of S from the data. The utility is that of the nearest members of S, averaged over 1 to k of them; nearest by
     distance and, with equal say, by the leaves of a random forest. The distance is that of two kernel means, class by
-    class. Rows are chosen among those whose label the votes of their neighbours confirm, start where S looks like the
-    data (kernel herding), and are exchanged, one for one, while that helps. What a row adds to S is its exact value in
-    the coalition S, updated as rows enter and leave.
+    class. Rows are chosen among those whose label the votes of their neighbours do not reject, start where S looks like
+    the data (kernel herding), and are exchanged, one for one, while that helps. What a row adds to S is its exact value
+    in the coalition S, updated as rows enter and leave.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def select(
     n_trees : int, default=100
         Trees of the forest; 0 asks the nearest neighbours alone.
     likeness : float, default=2.0
-        What looking like the data counts, beside the utility.
+        What looking like the data counts, beside the utility; of larger shares of the rows up to four times as much.
     passes : int, default=2
         How often each row is tried for an exchange, at most.
     metric, metric_params, neighbors, max_memory

@@ -76,7 +76,7 @@ class Surroundings:
 
     @property
     def confirmed(self) -> npt.NDArray[np.bool_]:
-        """Rows whose label most votes of their neighbours agree with; shape (n_rows,)."""
+        """Rows whose label the votes of their neighbours do not reject; shape (n_rows,)."""
         return self._opinions.confirmed
 
     @property
