@@ -133,8 +133,7 @@ def load(
     test, test_files = read_many([test_path], **reading) if test_path else (None, [])
     check_targets(options, targets, [*files, *test_files, *options.embeddings])
     table, test = with_vectors(options, table, test)
-    for option, column in (no_features or {}).items():
-        options.ignore = [*options.ignore, table.check_column(column, option)]
+    options.ignore = [*options.ignore, *(table.check_column(column, by) for by, column in (no_features or {}).items())]
     label = options.label or _usual_label(table)
     if options.unlabelled == "drop":
         table, test = with_labels(screen, table, label), None if test is None else with_labels(screen, test, label)

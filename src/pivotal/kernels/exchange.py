@@ -9,6 +9,8 @@ that come before the K-th member.
 
 from __future__ import annotations
 
+import numpy as np
+
 from pivotal.core.types import CodeArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.coalition_arrays import Likeness, NeighborArrays, Standing
@@ -257,6 +259,7 @@ def exchange(
     """
     gained = 0.0
     local = candidates.shape[0] > 1
+    tried = np.full(lists.codes.shape[0] if local else 0, -1)
     for i in range(leaving.shape[0]):
         point = leaving[i]
         code = lists.codes[point] if allowed[point] == 2 else -1
@@ -265,7 +268,7 @@ def exchange(
         own = now.gains[point] + likeness_gain(like, lists.codes, point)
         best, most = best_of(lists, now, like, candidates[i if local else 0], code)
         if local:
-            near, gain = best_near(lists, now, like, point, allowed, code, max(most, own))
+            near, gain = best_near(lists, now, like, point, allowed, code, max(most, own), tried, i)
             if near >= 0:
                 best, most = near, gain
         if most > own + 1e-9:
@@ -280,9 +283,20 @@ def exchange(
 
 @kernel
 def best_near(
-    lists: NeighborArrays, now: Standing, like: Likeness, point: int, allowed: CodeArray, code: int, most: float
+    lists: NeighborArrays,
+    now: Standing,
+    like: Likeness,
+    point: int,
+    allowed: CodeArray,
+    code: int,
+    most: float,
+    tried: IndexArray,
+    stamp: int,
 ) -> tuple[int, float]:
-    """Return who of the points near a query that a point has just left adds more than `most`, and how much."""
+    """Return who of the points near a query that a point has just left adds more than `most`, and how much.
+
+    Points stand on the lists of several queries: `tried` marks with a stamp those that need no second look.
+    """
     k = lists.shares.shape[0]
     best, likest = -1, most_likeness(like, code)
     for e in range(lists.starts[point], lists.starts[point + 1]):
@@ -295,6 +309,9 @@ def best_near(
             other = lists.points[q, r]
             if other < 0:
                 break
+            if tried[other] == stamp:
+                continue
+            tried[other] = stamp
             if now.members[other] or allowed[other] == 0 or (code >= 0 and lists.codes[other] != code):
                 continue
             if now.gains[other] + likest <= most:
