@@ -122,7 +122,7 @@ def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
     k = _K if options.k is None else check_k(options.k)
 
     def find(rows: Any, labels: Any, index: Any) -> Any:
-        from pivotal.analysis.label_errors import find_label_errors
+        from pivotal.analysis.label_errors import find_with_voters
 
         chosen = {
             "n": options.n,
@@ -130,7 +130,7 @@ def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
             "odds": options.odds,
             "n_trees": options.trees,
         }
-        return find_label_errors(
+        return find_with_voters(
             data.prepared.X[rows] if index is None else data.prepared.X,
             labels,
             k=k,

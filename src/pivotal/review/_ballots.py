@@ -76,9 +76,3 @@ class Ballots:
         # A row that was dropped has no votes, and none is divided by 0.
         shares: FloatArray = votes / np.maximum(votes.sum(axis=1, keepdims=True), _GRAIN)
         return shares
-
-    def copy(self) -> Ballots:
-        """Return the votes as they are now."""
-        other = Ballots(0, 0)
-        other._votes, other._weights = self._votes.copy(), self._weights
-        return other

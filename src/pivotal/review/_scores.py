@@ -1,10 +1,13 @@
-"""Scores, suggestions and suspects that follow the decisions.
+"""Scores, suggestions and suspects that follow the decisions, exactly.
 
-`find_label_errors` asks several kinds of voters about the table. What they said is an opinion, about the labels as they
-were then. After every decision the nearest neighbours are asked again, exactly, and stand in for all voters: votes are
-those of the opinion plus the change of the neighbours' shares, times a factor that the settings tell. Where neighbours
-are the only voters it is 1, and scores, suggestions and suspects are those of a fresh search in the table
-as it is now. All voters can be asked again at any time, which makes another opinion.
+The voters of `find_label_errors` judge the labels as they are now: after every decision their votes are those of a
+fresh count. What they were fitted to before they vote stays: trees, landmarks, penalties, and how much say each has.
+Fitting these anew to the labels as they are by then makes another judgement.
+
+In a large table a decision moves the votes for every row a little. Rows that are suspects, or near to it, are followed
+at once. For every other row there is a bound on how far its votes can have moved: as long as it cannot be a suspect, it
+waits for `renew`, and where the bound does not say so it is counted again at once. So suspects are exact always, and
+any other row after `settle`.
 """
 
 from __future__ import annotations
@@ -15,74 +18,47 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.label_errors import LabelErrors, margins
+from pivotal.analysis.label_errors import EditableVoters, LabelErrors, margins
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
-from pivotal.review._ballots import Ballots
 from pivotal.review._live import LiveNeighbors
 from pivotal.review._subject import Classes
 
-__all__ = ["LiveScores", "Opinion", "neighbors_share", "opinion_of"]
+__all__ = ["Judgement", "LiveScores"]
 
 _ODDS: Final = 2.0
 _BLOCK: Final = 20_000
+_NEAR: Final = 0.08  # rows are followed at once that would be suspects if so many votes moved
 
 
 @dataclass(frozen=True, eq=False)
-class Opinion:
-    """What all voters said of every row, at one time.
+class Judgement:
+    """Voters that were fitted to the labels of some time.
 
     Parameters
     ----------
+    voters : EditableVoters
+        They know the rows below, by their places among these.
+    rows : int array of shape (n_judged,)
+        Ascending; the others were dropped then.
     codes : int32 array of shape (n_rows,)
-        Class codes of the labels that they judged.
-    own, rival : float64 arrays of shape (n_rows,)
-        Share of the votes for that label, and for the other label that has the most.
-    rivals : int32 array of shape (n_rows,)
-        Class codes of the latter.
-    suggested : int32 array of shape (n_rows,)
-        Class codes of the labels with the most votes.
-    named : bool array of shape (n_rows,)
-        The suspects.
-    ballots : Ballots
-        Votes of the nearest neighbours at that time.
-    share, odds : float
-        Part of the neighbours in the votes; and how many times its own votes another label needs to make a suspect.
+        Class codes of all labels at that time.
+    odds : float
+        How many times its own votes another label needs to make a suspect.
+    n_suspects : int, optional
+        How many suspects were asked for instead.
     """
 
+    voters: EditableVoters
+    rows: IndexArray
     codes: CodeArray
-    own: FloatArray
-    rival: FloatArray
-    rivals: CodeArray
-    suggested: CodeArray
-    named: npt.NDArray[np.bool_]
-    ballots: Ballots
-    share: float
-    odds: float
+    odds: float = _ODDS
+    n_suspects: int | None = None
 
-
-def opinion_of(errors: LabelErrors, classes: Classes, rows: IndexArray, codes: CodeArray, ballots: Ballots) -> Opinion:
-    """Return what label errors say, as an opinion on all rows.
-
-    Parameters
-    ----------
-    errors : LabelErrors
-        Found among some rows.
-    classes : Classes
-        The label set.
-    rows : int array of shape (n_looked_at,)
-        Those rows; the others are dropped, and are no suspects.
-    codes : int32 array of shape (n_rows,)
-        Class codes of all rows at that time.
-    ballots : Ballots
-        Votes of neighbours at that time.
-    """
-    own, rival = np.ones(len(codes)), np.zeros(len(codes))
-    rivals, suggested, named = codes.copy(), codes.copy(), np.zeros(len(codes), np.bool_)
-    own[rows], rival[rows], rivals[rows] = errors.support, errors.rival_support, classes.encode(errors.rivals)
-    suggested[rows] = classes.encode(errors.suggested)
-    named[rows[errors.suspects]] = True
-    share, odds = neighbors_share(errors.settings), float(errors.settings.get("odds", _ODDS))
-    return Opinion(codes.copy(), own, rival, rivals, suggested, named, ballots.copy(), share, odds)
+    @classmethod
+    def of(cls, errors: LabelErrors, voters: EditableVoters, rows: IndexArray, codes: CodeArray) -> Judgement:
+        """Return the judgement that found label errors among some rows."""
+        n_suspects = len(errors.suspects) if errors.fixed_size else None
+        return cls(voters, rows, codes.copy(), float(errors.settings.get("odds", _ODDS)), n_suspects)
 
 
 class LiveScores:
@@ -90,10 +66,11 @@ class LiveScores:
 
     Parameters
     ----------
-    opinion : Opinion
-        What all voters said at the start.
+    judgement : Judgement
+    classes : Classes
+        The label set.
     live : LiveNeighbors
-        The neighbours at present.
+        The labels and the nearest rows at present.
 
     Attributes
     ----------
@@ -109,15 +86,14 @@ class LiveScores:
         Whether the label is probably wrong.
     """
 
-    def __init__(self, opinion: Opinion, live: LiveNeighbors) -> None:
-        self._live = live
-        self._take(opinion)
-
-    def _take(self, opinion: Opinion) -> None:
-        self._opinion = opinion
-        self.support, self.rivals = opinion.own.copy(), opinion.rival.copy()
-        self.scores = margins(self.support, self.rivals)
-        self.suggested, self.suspect = opinion.suggested.copy(), opinion.named.copy()
+    def __init__(self, judgement: Judgement, classes: Classes, live: LiveNeighbors) -> None:
+        self._live, self._classes = live, classes
+        n_rows = len(live.codes)
+        self.support, self.rivals, self.scores = np.ones(n_rows), np.zeros(n_rows), np.ones(n_rows)
+        self.suggested: CodeArray = live.codes.copy()
+        self.suspect: npt.NDArray[np.bool_] = np.zeros(n_rows, np.bool_)
+        self.n_settled = 0  # rows that the last decision made it necessary to count again
+        self.replace(judgement)
 
     @property
     def confidence(self) -> FloatArray:
@@ -126,40 +102,126 @@ class LiveScores:
 
     @property
     def n_changed(self) -> int:
-        """Number of labels that are not those that all voters judged."""
-        return int(((self._opinion.codes != self._live.codes) & self._live.alive).sum())
+        """Number of labels that are not those that the voters were fitted to."""
+        return int(((self._judgement.codes != self._live.codes) & self._live.alive).sum())
 
-    def replace(self, opinion: Opinion) -> None:
-        """Go on from another opinion, and from what has changed since."""
-        self._take(opinion)
-        self.refresh(np.arange(len(opinion.own)))
+    def replace(self, judgement: Judgement) -> None:
+        """Go on with other voters, and with all that has changed since they were fitted."""
+        self._judgement, self._voters = judgement, judgement.voters
+        self._place = np.full(len(self._live.codes), -1, np.int64)
+        self._place[judgement.rows] = np.arange(len(judgement.rows))
+        # Codes of the voters by codes of the page, and back; labels that join later get the next one in each.
+        self._to_page: CodeArray = self._classes.encode(judgement.voters.labels)
+        self._cutoff: float | None = None
+        everything = np.arange(len(self._live.codes))
+        self.refresh(everything)
+        if judgement.n_suspects is not None:
+            alive = self.scores[judgement.rows]
+            self._cutoff = float(np.sort(alive)[judgement.n_suspects - 1]) if judgement.n_suspects else -1.0
+            self._name(everything)
+        near = self._could_be(np.full(len(everything), _NEAR))[judgement.rows]
+        order = np.argsort(
+            np.where(near, self.scores[judgement.rows] - 2.0, self.scores[judgement.rows]), kind="stable"
+        )
+        self._voters.prepare(order, int(near.sum()))
+        since = (judgement.codes != self._live.codes) | ~self._live.alive
+        changed = judgement.rows[since[judgement.rows]]
+        if len(changed):
+            self.follow(changed, changed)
+
+    def follow(self, rows: IndexArray, touched: IndexArray) -> None:
+        """Follow edits of some rows, after the neighbours have.
+
+        Parameters
+        ----------
+        rows : int array
+            The edited rows.
+        touched : int array
+            Rows whose votes by neighbours may have changed.
+        """
+        known = rows[self._place[rows] >= 0]
+        changed = [rows, touched if self._voters.neighbors_weight else rows]
+        if len(known):
+            codes = self._to_voters(self._live.codes[known])
+            places = self._voters.edit(self._place[known], codes, self._live.alive[known], len(self._to_page))
+            changed.append(self._judgement.rows[places])
+        self.refresh(np.unique(np.concatenate(changed)))
+        self._settle_suspects()
+
+    def settle(self, rows: IndexArray) -> None:
+        """Bring the scores of some rows up to date, which may have waited."""
+        places = self._place[rows]
+        if self._voters.is_settled:
+            return
+        self._voters.settle(places[places >= 0])
+        self.refresh(rows)
+
+    def renew(self, lock: Any) -> None:
+        """Bring the scores of all rows up to date, while decisions go on that hold the lock."""
+        voters = self._voters
+        voters.renew(lock)
+        for start in range(0, len(self.scores), _BLOCK):
+            with lock:
+                if self._voters is voters:
+                    self.refresh(np.arange(start, min(start + _BLOCK, len(self.scores))))
 
     def refresh(self, rows: IndexArray) -> None:
-        """Ask the neighbours of some rows again."""
+        """Read the votes for some rows again."""
         for start in range(0, len(rows), _BLOCK):
             self._refresh(rows[start : start + _BLOCK])
 
     def _refresh(self, rows: IndexArray) -> None:
-        said = self._opinion
+        places, n_classes = self._place[rows], len(self._classes)
+        votes = np.zeros((len(rows), n_classes))
+        known = places >= 0
+        said = self._voters.votes(places[known])
+        votes[np.ix_(known, self._to_page[: said.shape[1]])] = said
+        if self._voters.neighbors_weight:
+            shares = self._live.ballots.shares(rows)
+            votes[:, : shares.shape[1]] += self._voters.neighbors_weight * shares
         at, own = np.arange(len(rows)), self._live.codes[rows]
-        now, then = self._live.ballots.shares(rows), said.ballots.shares(rows)
-        then = np.pad(then, ((0, 0), (0, now.shape[1] - then.shape[1])))  # nobody voted for labels that came later
-        first = np.minimum(said.share * then, said.rival[rows, np.newaxis])
-        first[at, said.rivals[rows]] = said.rival[rows]
-        first[at, said.codes[rows]] = said.own[rows]
-        votes = np.clip(first + said.share * (now - then), 0.0, 1.0)
+        votes[~known] = 0.0
+        votes[at[~known], own[~known]] = 1.0  # rows that the voters do not know are no suspects
         support = votes[at, own]
         votes[at, own] = -1.0
         rival = votes.argmax(axis=1).astype(np.int32)
         rivals = np.maximum(votes[at, rival], 0.0)
-        outvoted = rivals > support
-        self.support[rows], self.rivals[rows], self.scores[rows] = support, rivals, margins(support, rivals)
-        self.suggested[rows] = np.where(outvoted, rival, own)
-        probable = outvoted & (rivals >= said.odds * support)
-        unchanged = (now == then).all(axis=1) & (own == said.codes[rows])
-        self.suspect[rows] = np.where(unchanged, said.named[rows], probable)
+        self.support[rows], self.rivals[rows] = support, rivals
+        self.scores[rows] = margins(support, rivals) if n_classes > 1 else 1.0
+        self.suggested[rows] = np.where(rivals > support, rival, own)
+        self._name(rows)
 
+    def _name(self, rows: IndexArray) -> None:
+        """Say which of some rows are suspects."""
+        self.suspect[rows] = self._is_suspect(self.support[rows], self.rivals[rows]) & self._live.alive[rows]
 
-def neighbors_share(settings: Any) -> float:
-    """Return how far the votes follow when the nearest neighbours change their mind: they stand in for all voters."""
-    return float(settings.get("neighbors_share", 1.0))
+    def _is_suspect(self, support: FloatArray, rivals: FloatArray) -> npt.NDArray[np.bool_]:
+        if self._cutoff is not None:
+            return np.asarray(margins(support, rivals) <= self._cutoff)
+        return np.asarray((rivals > support) & (rivals >= self._judgement.odds * support))
+
+    def _could_be(self, slack: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return which rows are suspects if their votes are off by as much as they can be."""
+        worse = self._is_suspect(np.maximum(self.support - slack, 0.0), self.rivals + slack)
+        return worse & self._live.alive
+
+    def _settle_suspects(self) -> None:
+        """Count again the rows that could be suspects by the bound on how far their votes have moved."""
+        self.n_settled = 0
+        slack = self._voters.slack()
+        if slack is None:
+            return
+        everywhere = np.zeros(len(self.scores))
+        everywhere[self._judgement.rows] = slack
+        rows = np.flatnonzero(self._could_be(everywhere) & (everywhere > 0.0))
+        self._voters.settle(self._place[rows])
+        self.refresh(rows)
+        self.n_settled = len(rows)
+
+    def _to_voters(self, codes: CodeArray) -> CodeArray:
+        """Return the voters' class codes of some labels, which join their label set if they are new."""
+        fresh = np.setdiff1d(codes, self._to_page).astype(np.int32)
+        self._to_page = np.concatenate([self._to_page, fresh])
+        back = np.full(len(self._classes), -1, np.int32)
+        back[self._to_page] = np.arange(len(self._to_page), dtype=np.int32)
+        return back[codes]

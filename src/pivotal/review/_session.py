@@ -17,7 +17,7 @@ from pivotal.review._live import LiveNeighbors
 from pivotal.review._queues import KINDS, Query, first_by_score
 from pivotal.review._record import Record
 from pivotal.review._rows import Cells
-from pivotal.review._scores import LiveScores, opinion_of
+from pivotal.review._scores import Judgement, LiveScores
 from pivotal.review._subject import Classes, Subject
 
 __all__ = ["SEARCHING", "Session", "Told"]
@@ -28,6 +28,7 @@ Told = Callable[[str, float], None]
 SEARCHING: Final = "Finding the neighbours of every row"
 _K: Final = 20
 _SEED: Final = 0
+_MANY: Final = 500  # rows counted again for a decision from which all others are, too, in a thread of their own
 _PAGE: Final = 200  # rows of a page that are put in order at least
 
 
@@ -75,8 +76,9 @@ class Session:
             int(errors.settings.get("k", _K)),
             progress=None if told is None else lambda share: told(SEARCHING, share),
         )
-        all_rows = np.arange(len(given))
-        self.scores = LiveScores(opinion_of(errors, self.classes, all_rows, given, self.live.ballots), self.live)
+        judgement = Judgement.of(errors, subject.voters, np.arange(len(given)), given)
+        self.scores = LiveScores(judgement, self.classes, self.live)
+        self._renewing = threading.Lock()
         self.n_asked, self._asking = 1, threading.Lock()
         self.first_values = self.live.values()
         self.first_accuracy = self.live.accuracy
@@ -121,10 +123,9 @@ class Session:
         try:
             with self.lock:
                 codes, rows = self.live.codes.copy(), np.flatnonzero(self.live.alive)
-                ballots = self.live.ballots.copy()
-            errors = look(rows, self.classes.labels(codes[rows]))
+            errors, voters = look(rows, self.classes.labels(codes[rows]))
             with self.lock:
-                self.scores.replace(opinion_of(errors, self.classes, rows, codes, ballots))
+                self.scores.replace(Judgement.of(errors, voters, rows, codes))
                 self.n_asked += 1
         finally:
             self._asking.release()
@@ -290,7 +291,17 @@ class Session:
         changed = (codes != self.live.codes[rows]) | (alive != self.live.alive[rows])
         if changed.any():
             touched = self.live.edit(rows[changed], codes[changed], alive[changed], len(self.classes))
-            self.scores.refresh(touched)
+            self.scores.follow(rows[changed], touched)
+            if self.scores.n_settled > _MANY:
+                threading.Thread(target=self._renew, name="pivotal-review-renew", daemon=True).start()
+
+    def _renew(self) -> None:
+        """Bring scores up to date that have waited, so that decisions stay fast."""
+        if self._renewing.acquire(blocking=False):
+            try:
+                self.scores.renew(self.lock)
+            finally:
+                self._renewing.release()
 
     def is_unsuspected(self, row: int) -> bool:
         """Whether a row was no suspect at the start."""

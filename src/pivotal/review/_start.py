@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pivotal.analysis.checkup import CheckUp
-from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+from pivotal.analysis.label_errors import EditableVoters, LabelErrors, find_with_voters
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.neighbors import Index, KeptLists, as_index
@@ -113,26 +113,28 @@ def review(
     features = check_features(X, "X")
     check_same_length(features, errors.scores, "X", "errors")
     n_rows = len(errors.scores)
+    if "seed" not in errors.settings:
+        raise ValueError("label errors must have been found by this version of pivotal; find them again.")
     search = {"metric": metric, "metric_params": metric_params, "neighbors": neighbors, "n_jobs": n_jobs}
-    subject = Subject(
-        name="label errors",
-        X=features,
-        errors=errors,
-        fingerprint=fingerprint_of_arrays(features, errors.given),
-        cells=None if frame is None else _cells_of_frame(frame, n_rows),
-        text=None if text is None else _texts(text, n_rows),
-        images=None if images is None else Images(images, n_rows, image_root),
-        owners=_column(owners, n_rows, "owners"),
-        truth=_column(truth, n_rows, "truth"),
-        findings=() if check is None else _checked(check, n_rows),
-        search=search,
-        look=_again(errors, features, search),
-    )
-    path = Path(journal) if journal is not None else Path(f"pivotal-review-{subject.fingerprint[:12]}.db")
+    fingerprint = fingerprint_of_arrays(features, errors.given)
+    shown: dict[str, Any] = {
+        "cells": None if frame is None else _cells_of_frame(frame, n_rows),
+        "text": None if text is None else _texts(text, n_rows),
+        "images": None if images is None else Images(images, n_rows, image_root),
+        "owners": _column(owners, n_rows, "owners"),
+        "truth": _column(truth, n_rows, "truth"),
+        "findings": () if check is None else _checked(check, n_rows),
+    }
+    path = Path(journal) if journal is not None else Path(f"pivotal-review-{fingerprint[:12]}.db")
     result: list[pd.DataFrame] = []
 
     def prepare(told: Told) -> tuple[Session, Outputs]:
-        session = Session(subject, path, told=told)
+        known = _nearest_known(features, int(errors.settings["k"]), search, told)
+        told("Asking the voters", 0.0)
+        voters = _voters_of(errors, features, known, search)
+        look = _again(errors, features, search)
+        subject = Subject("label errors", features, errors, voters, fingerprint, search=search, look=look, **shown)
+        session = Session(subject, path, neighbors=known)
         return session, Outputs(session)
 
     service = ReviewService(prepare, reviewer or user_name())
@@ -151,13 +153,39 @@ def review(
     return result[0]
 
 
-def _again(errors: LabelErrors, X: Any, search: dict[str, Any]) -> Look | None:
+def _nearest_known(X: Any, k: int, search: Mapping[str, Any], told: Told) -> KeptLists:
+    """Return the nearest rows of every row, searched for."""
+    how = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **search}
+    index = as_index(how.pop("neighbors", "auto"), X, **how)
+    known = KeptLists(index, list_length(k, X.shape[0]))
+    known.fill(told=lambda share: told(SEARCHING, share))
+    return known
+
+
+def _settings_of(errors: LabelErrors) -> dict[str, Any]:
+    """Return how label errors were found, as arguments; without a model, which is known by its name only."""
+    how = {name: errors.settings[name] for name in ("k", "n_trees", "odds", "seed")}
+    return {**how, "task": "classification", "voters": [one for one in errors.settings["voters"] if one != "model"]}
+
+
+def _voters_of(errors: LabelErrors, X: Any, known: KeptLists, search: Mapping[str, Any]) -> EditableVoters:
+    """Return the voters that found label errors; what a model said stays as it was."""
+    how = {**search, "neighbors": known}
+    found, voters = find_with_voters(X, errors.given, ids=errors.ids, **_settings_of(errors), **how)
+    if errors.settings.get("model") is not None:
+        return voters.with_fixed("model", errors, errors.settings["weights"])
+    if not np.allclose(found.support, errors.support, atol=1e-3):
+        raise ValueError("X must be the features that these label errors were found with, and they say otherwise.")
+    return voters
+
+
+def _again(errors: LabelErrors, X: Any, search: Mapping[str, Any]) -> Look | None:
     """Return what finds label errors again as they were found, None where a model that is not known had a say."""
-    how = {name: errors.settings[name] for name in ("k", "n_trees", "odds", "voters") if name in errors.settings}
     by_name = isinstance(search["neighbors"], str)  # an index of all rows is none of those that are left
     if errors.settings.get("model") is not None or not by_name:
         return None
-    return lambda rows, labels: find_label_errors(X[rows], labels, ids=errors.ids[rows], **how, **search)
+    how = {**_settings_of(errors), **search}
+    return lambda rows, labels: find_with_voters(X[rows], labels, ids=errors.ids[rows], **how)
 
 
 def _checked(check: CheckUp, n_rows: int) -> tuple[Finding, ...]:
@@ -199,8 +227,8 @@ class TableReview:
     files : list of str
         Where the table came from, by whose content a journal knows it.
     find : callable
-        Returns the label errors, given the positions of the rows to look at, their labels, and an index of them or
-        None; called once the page is up, and again when all voters are asked again.
+        Returns the label errors and the voters, given the positions of the rows to look at, their labels, and an index
+        of them or None; called once the page is up, and again when the voters are fitted anew.
     k : int
         Number of neighbours that vote.
     truth : str, optional
@@ -213,7 +241,7 @@ class TableReview:
     prepared: Prepared
     label: str
     files: list[str]
-    find: Callable[[IndexArray, AnyArray, Index | None], LabelErrors]
+    find: Callable[[IndexArray, AnyArray, Index | None], tuple[LabelErrors, EditableVoters]]
     k: int
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
@@ -224,23 +252,22 @@ class TableReview:
 
         def prepare(told: Told) -> tuple[Session, Outputs]:
             ready = self.prepared
-            how = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **self.search}
-            index = as_index(how.pop("neighbors", "auto"), ready.X, **how)
-            known = KeptLists(index, list_length(self.k, len(ready.y)))
-            known.fill(told=lambda share: told(SEARCHING, share))
-            told("Looking for wrong labels", 0.0)
-            errors = self.find(np.arange(len(ready.y)), ready.y, known)
+            known = _nearest_known(ready.X, self.k, self.search, told)
+            told("Asking the voters", 0.0)
+            errors, voters = self.find(np.arange(len(ready.y)), ready.y, known)
             told("Checking for duplicates and outliers", 0.0)
-            metrics = {name: how[name] for name in ("metric", "metric_params", "n_jobs")}
-            findings = check_rows(ready.X, ready.y, ready.X_test, neighbors=known, ids=ready.ids, **metrics)
+            how = {name: setting for name, setting in self.search.items() if name != "neighbors"}
+            findings = check_rows(ready.X, ready.y, ready.X_test, neighbors=known, ids=ready.ids, **how)
             told("Valuing every row", 0.0)
-            session = Session(self._subject(errors, fingerprint, findings), journal, neighbors=known)
+            session = Session(self._subject(errors, voters, fingerprint, findings), journal, neighbors=known)
             test = None if ready.X_test is None else (ready.X_test, ready.y_test)
             return session, Outputs(session, self.table, ready.y, test)
 
         return ReviewService(prepare, reviewer)
 
-    def _subject(self, errors: LabelErrors, fingerprint: str, findings: tuple[Finding, ...]) -> Subject:
+    def _subject(
+        self, errors: LabelErrors, voters: EditableVoters, fingerprint: str, findings: tuple[Finding, ...]
+    ) -> Subject:
         table, ready = self.table, self.prepared
         pixels = [name for name in table.columns if _PIXEL.fullmatch(name)]
         images = _pictures(table, ready, pixels)
@@ -253,6 +280,7 @@ class TableReview:
             name=Path(table.name).name if len(self.files) == 1 else table.name,
             X=ready.X,
             errors=errors,
+            voters=voters,
             fingerprint=fingerprint,
             label=self.label,
             cells=table.cells.select(shown) if shown else None,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pivotal.analysis.label_errors import LabelErrors
+from pivotal.analysis.label_errors import EditableVoters, LabelErrors
 from pivotal.core.labels import ClassCodes
 from pivotal.core.types import AnyArray, CodeArray, IndexArray
 from pivotal.report.encode import as_text
@@ -20,8 +20,8 @@ from pivotal.report.thumbnails import Images
 
 __all__ = ["Classes", "Finding", "Look", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
 
-Look = Callable[[IndexArray, AnyArray], LabelErrors]
-"""Finds label errors among some rows with the labels they have by now."""
+Look = Callable[[IndexArray, AnyArray], tuple[LabelErrors, EditableVoters]]
+"""Finds label errors among some rows with the labels they have by now, and returns the voters too."""
 
 
 class Classes:
@@ -134,6 +134,8 @@ class Subject:
         Features.
     errors : LabelErrors
         What was found in them.
+    voters : EditableVoters
+        Who found it.
     fingerprint : str
         Digest of the content, by which a journal knows it.
     label : str
@@ -152,12 +154,13 @@ class Subject:
     search : dict
         How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
     look : callable, optional
-        Returns the label errors among some rows with other labels, given both, to ask all voters again.
+        Returns the label errors among some rows with other labels, given both, and their voters: fitted anew.
     """
 
     name: str
     X: Any
     errors: LabelErrors
+    voters: EditableVoters
     fingerprint: str
     label: str = "label"
     cells: pa.Table | None = None

@@ -131,11 +131,9 @@ class Views:
         offset = min(offset, max(0, total - 1))
         if offset + limit > len(rows):  # an offset beyond the end was asked for
             total, rows = session.select(query, total)
-        return {
-            "total": total,
-            "offset": offset,
-            "items": [self.brief(int(row)) for row in rows[offset : offset + limit]],
-        }
+        shown = rows[offset : offset + limit]
+        session.scores.settle(shown)
+        return {"total": total, "offset": offset, "items": [self.brief(int(row)) for row in shown]}
 
     def brief(self, row: int) -> dict[str, Any]:
         """Return what a list shows of a row."""
@@ -167,6 +165,7 @@ class Views:
         votes = session.live.votes(one)[0]
         best = [code for code in np.argsort(-votes, kind="stable")[:5] if votes[code] > 0.0005]
         harmed, worth = session.live.harmed(row, _HARMED) if session.live.alive[row] else (near[:0], near[:0])
+        session.scores.settle(np.concatenate([one, near, harmed]))
         names = session.classes.names
         return {
             **self.brief(row),

@@ -10,24 +10,28 @@
                _wrong_classes, _wrong_numbers, _many_labels ──► _errors
                   │                                             one frozen object
                _counts, _breakdown  how many are wrong, and where
+               _edit*               the voters again, under labels that change and rows that go
 
 `benchmarks/cleaning.py` is the study behind the defaults; its table is in `docs/cleaning.md`.
 """
 
 from pivotal.analysis.label_errors._blend import margins
 from pivotal.analysis.label_errors._counts import ErrorCount
+from pivotal.analysis.label_errors._edit import EditableVoters
 from pivotal.analysis.label_errors._errors import LabelErrors
-from pivotal.analysis.label_errors._find import find_label_errors
+from pivotal.analysis.label_errors._find import find_label_errors, find_with_voters
 from pivotal.analysis.label_errors._many_labels import ManyLabelErrors
 from pivotal.analysis.label_errors._number_errors import NumberErrors
 from pivotal.analysis.label_errors.clean import clean
 
 __all__ = [
+    "EditableVoters",
     "ErrorCount",
     "LabelErrors",
     "ManyLabelErrors",
     "NumberErrors",
     "clean",
     "find_label_errors",
+    "find_with_voters",
     "margins",
 ]

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.analysis.label_errors._edit import EditableVoters, Kept
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._many_labels import find_wrong_cells
 from pivotal.analysis.label_errors._model import check_model
@@ -29,7 +30,7 @@ from pivotal.core.validation import check_k, check_same_length, is_sparse
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["Task", "find_label_errors"]
+__all__ = ["Task", "find_label_errors", "find_with_voters"]
 
 Task = Literal["auto", "classification", "regression", "multilabel"]
 _TASKS: Final = ("auto", "classification", "regression", "multilabel")
@@ -120,6 +121,56 @@ def find_label_errors(
     >>> errors.corrected().tolist()
     ['cat', 'cat', 'cat', 'cat', 'dog', 'dog', 'dog', 'dog']
     """
+    seed = int(np.random.default_rng(random_state).integers(2**31))
+    return _find(
+        X, y, None, task=task, voters=voters, k=k, n_trees=n_trees, model=model, odds=odds, share=share, n=n,
+        metric=metric, metric_params=metric_params, neighbors=neighbors, ids=ids, seed=seed, n_jobs=n_jobs,
+        max_memory=max_memory, progress=progress,
+    )  # fmt: skip
+
+
+def find_with_voters(
+    X: Any, y: Any, *, random_state: int | None = 0, seed: int | None = None, **how: Any
+) -> tuple[LabelErrors, EditableVoters]:
+    """Find wrong classes, and return the voters too, which can follow edits.
+
+    Parameters
+    ----------
+    X, y, random_state, **how
+        As in `find_label_errors`; y holds classes.
+    seed : int, optional
+        Of `settings`, to find what was found before.
+    """
+    if seed is None:
+        seed = int(np.random.default_rng(random_state).integers(2**31))
+    kept = Kept()
+    errors = _find(X, y, kept, seed=seed, **how)
+    return errors, EditableVoters(kept, errors.settings["weights"])
+
+
+def _find(
+    X: Any,
+    y: Any,
+    kept: Kept | None,
+    *,
+    seed: int,
+    task: Task = "auto",
+    voters: str | Sequence[str] | None = None,
+    k: int = 20,
+    n_trees: int = 100,
+    model: Any = None,
+    odds: float = 2.0,
+    share: float | None = None,
+    n: int | None = None,
+    metric: Metric = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    neighbors: Any = "auto",
+    ids: npt.ArrayLike | None = None,
+    n_jobs: int | None = -1,
+    max_memory: int | str | None = None,
+    progress: bool = False,
+) -> LabelErrors:
+    """Find label errors, as `find_label_errors` does, and keep the voters if asked for."""
     k, n_trees, odds = check_k(k), check_trees(n_trees), check_odds(odds)
     asked = check_voters(voters, n_trees)
     kind = _task_of(y, task)
@@ -145,7 +196,7 @@ def find_label_errors(
         model=model,
         odds=odds,
         n_suspects=check_number(share, n, labels.size),
-        seed=int(np.random.default_rng(random_state).integers(2**31)),
+        seed=seed,
         search={
             "metric": metric, "metric_params": metric_params, "neighbors": neighbors, "max_memory": max_memory,
         },
@@ -157,7 +208,10 @@ def find_label_errors(
     if kind == "multilabel":
         return find_wrong_cells(request, labels, _names_of(y, labels.shape[1]))
     known = ClassCodes.of(labels, classes=_classes(labels, said=task != "auto"))
-    return find_wrong_classes(request, labels, known.encode(labels, "y"), len(known.classes))
+    codes = known.encode(labels, "y")
+    if kept is not None:
+        kept.codes, kept.labels = codes, known.classes.to_numpy()
+    return find_wrong_classes(request, labels, codes, len(known.classes), kept)
 
 
 def _task_of(y: Any, task: object) -> str:

@@ -19,6 +19,16 @@ _ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly
 _ROWS_OF_VOTES: Final = 10_000  # the same where trees only vote
 
 
+class Leaves(NamedTuple):
+    """Where the rows are in the trees."""
+
+    leaves: AnyArray
+    """The leaf of each row in each tree; shape (n_trees, n_rows)."""
+
+    copies: AnyArray
+    """How often each row was drawn to grow each tree; shape (n_trees, n_rows)."""
+
+
 class LeafVotes(NamedTuple):
     """What the rows in the same leaves say."""
 
@@ -27,6 +37,9 @@ class LeafVotes(NamedTuple):
 
     importance: FloatArray
     """How much the forest uses each feature; shape (n_features,)."""
+
+    places: Leaves | None
+    """Where the rows are, if that was to be kept."""
 
 
 def ask_leaves(
@@ -38,6 +51,7 @@ def ask_leaves(
     seed: int,
     n_jobs: int | None,
     progress: bool,
+    keep: bool = False,
 ) -> LeafVotes:
     """Return votes received and cast.
 
@@ -61,16 +75,21 @@ def ask_leaves(
         Threads that grow trees.
     progress : bool
         Whether to show a progress bar.
+    keep : bool, default=False
+        Whether to return where the rows are, in up to 3 bytes per row and tree as a rule.
     """
     X = as_trees_have_it(X)
     n_trees = count_trees(len(targets), n_trees)
     forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs, most_rows=_ROWS_OF_VOTES)
-    votes = votes_of_leaves(forest, X, columns, progress=progress)
-    return LeafVotes(votes, np.asarray(forest.feature_importances_, dtype=np.float64))
+    places = _room_for_places(forest, len(columns)) if keep else None
+    votes = votes_of_leaves(forest, X, columns, progress=progress, places=places)
+    return LeafVotes(votes, np.asarray(forest.feature_importances_, dtype=np.float64), places)
 
 
-def votes_of_leaves(forest: Any, X: Any, columns: FloatArray, *, progress: bool) -> FloatArray:
-    """Return the votes that `ask_leaves` does, of a forest that was grown on the rows."""
+def votes_of_leaves(
+    forest: Any, X: Any, columns: FloatArray, *, progress: bool, places: Leaves | None = None
+) -> FloatArray:
+    """Return the votes that `ask_leaves` does, of a forest that was grown on the rows; fill `places`, if passed."""
     from scipy.sparse import csr_array
 
     n_rows, n_trees = len(columns), len(forest.estimators_)
@@ -80,9 +99,13 @@ def votes_of_leaves(forest: Any, X: Any, columns: FloatArray, *, progress: bool)
         n_outside[np.unique(drawn)] -= 1
     votes = np.zeros(columns.shape)
     trees = zip(forest.estimators_, draws, strict=True)
-    for tree, drawn in tqdm(trees, total=n_trees, unit="tree", disable=not progress, desc="asking leaves"):
+    for number, (tree, drawn) in enumerate(
+        tqdm(trees, total=n_trees, unit="tree", disable=not progress, desc="asking leaves")
+    ):
         leaf = tree.apply(X)
         copies = np.bincount(drawn, minlength=n_rows)
+        if places is not None:
+            places.leaves[number], places.copies[number] = leaf, copies
         outside, inside = np.flatnonzero(copies == 0), np.flatnonzero(copies)
         shares, n_leaves = 1.0 / n_outside[outside], int(leaf.max()) + 1
 
@@ -112,6 +135,13 @@ def count_trees(n_rows: int, n_trees: int) -> int:
     """
     drawn = min(n_rows, _ROWS_OF_VOTES) / n_rows
     return math.ceil(n_trees * math.exp(drawn - 1.0))
+
+
+def _room_for_places(forest: Any, n_rows: int) -> Leaves:
+    largest = max(tree.tree_.node_count for tree in forest.estimators_)
+    often = max(int(np.bincount(drawn).max()) for drawn in forest.estimators_samples_)
+    shape = len(forest.estimators_), n_rows
+    return Leaves(np.empty(shape, np.min_scalar_type(largest)), np.empty(shape, np.min_scalar_type(often)))
 
 
 def as_trees_have_it(X: Any) -> Any:

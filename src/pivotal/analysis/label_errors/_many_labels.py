@@ -204,7 +204,7 @@ def _ask(request: Request, table: CodeArray, ones: FloatArray, nearest: FloatArr
     floor = floor_of(2)
     if set(request.voters) - {"neighbors"}:
         opinions = request.opinions
-        leaves, importance = opinions.forest(table, ones)
+        leaves, importance, _ = opinions.forest(table, ones)
         if leaves is not None:
             said["forest"] = leaves[:, :-1] / leaves[:, -1:]
         for name, regression in opinions.regressions(importance).items():

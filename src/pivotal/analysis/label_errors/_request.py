@@ -85,7 +85,6 @@ class Request:
 
     def settings(self, task: str, weights: Mapping[str, float], **more: Any) -> dict[str, Any]:
         """Return how suspects were found."""
-        alone = set(weights) <= {"neighbors"}
         return {
             "task": task,
             "k": self.k,
@@ -93,9 +92,8 @@ class Request:
             "model": None if self.model is None else type(self.model).__name__,
             "voters": tuple(weights),
             "weights": {name: float(weight) for name, weight in weights.items()},
-            # What a review changes is told by the nearest rows alone, as a stand-in for all voters.
-            "neighbors_share": 1.0 if alone else 0.5,
             "odds": self.odds,
+            "seed": self.seed,
             "version": __version__,
             **more,
         }

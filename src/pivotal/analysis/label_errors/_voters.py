@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pivotal.analysis.label_errors._landmarks import Columns, Kernel, Landmarks, column_scale
-from pivotal.analysis.label_errors._leaves import ask_leaves
+from pivotal.analysis.label_errors._leaves import LeafVotes, ask_leaves
 from pivotal.analysis.label_errors._ridge import LeaveOneOut
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas
@@ -89,6 +89,8 @@ class Opinions:
         Threads; opinions do not depend on it.
     progress : bool
         Whether to show progress bars.
+    keep : bool, default=False
+        Whether a forest remembers where the rows are.
     """
 
     X: Any
@@ -97,14 +99,16 @@ class Opinions:
     seed: int
     n_jobs: int | None
     progress: bool
+    keep: bool = False
 
-    def forest(self, targets: AnyArray, columns: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
+    def forest(self, targets: AnyArray, columns: FloatArray) -> LeafVotes | tuple[None, None, None]:
         """Return what rows in the same leaves say, and how much the forest uses each feature; see `ask_leaves`."""
         if "forest" not in self.names:
-            return None, None
+            return None, None, None
         return ask_leaves(
-            self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, n_jobs=self.n_jobs, progress=self.progress
-        )
+            self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, n_jobs=self.n_jobs, progress=self.progress,
+            keep=self.keep,
+        )  # fmt: skip
 
     def regressions(self, importance: FloatArray | None) -> dict[str, LeaveOneOut]:
         """Return the regressions that are asked, by name, ready for any targets."""

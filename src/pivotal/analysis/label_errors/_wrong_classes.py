@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pivotal.analysis.label_errors._blend import as_chances, floor_of, margins, mix
 from pivotal.analysis.label_errors._counts import count_errors
+from pivotal.analysis.label_errors._edit import Kept
+from pivotal.analysis.label_errors._edit_leaves import EditableLeaves
+from pivotal.analysis.label_errors._edit_ridge import EditableRidge
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._model import ask_model
 from pivotal.analysis.label_errors._nearest import one_hot
@@ -16,7 +21,9 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 __all__ = ["find_wrong_classes"]
 
 
-def find_wrong_classes(request: Request, labels: AnyArray, codes: CodeArray, n_classes: int) -> LabelErrors:
+def find_wrong_classes(
+    request: Request, labels: AnyArray, codes: CodeArray, n_classes: int, kept: Kept | None = None
+) -> LabelErrors:
     """Find rows whose class is in doubt.
 
     Parameters
@@ -27,11 +34,13 @@ def find_wrong_classes(request: Request, labels: AnyArray, codes: CodeArray, n_c
     codes : int32 array of shape (n_rows,)
         Their class codes.
     n_classes : int
+    kept : Kept, optional
+        Filled with the voters, so that they can follow edits.
     """
     n_rows = len(codes)
     rows = np.arange(n_rows)
     near, verdict = request.ask_nearest(codes, one_hot(codes, n_classes), Soft())
-    chances = _ask(request, codes, n_classes, near.votes)
+    chances = _ask(request, codes, n_classes, near.votes, kept)
     votes, weights = mix(list(chances.values()), codes)
 
     own = votes[rows, codes]
@@ -66,24 +75,34 @@ def find_wrong_classes(request: Request, labels: AnyArray, codes: CodeArray, n_c
     )
 
 
-def _ask(request: Request, codes: CodeArray, n_classes: int, nearest: FloatArray) -> dict[str, FloatArray]:
+def _ask(
+    request: Request, codes: CodeArray, n_classes: int, nearest: FloatArray, kept: Kept | None
+) -> dict[str, FloatArray]:
     """Return what each voter says; in single precision, as there may be many rows and classes."""
     said: dict[str, FloatArray] = {}
+    voters = Kept().voters if kept is None else kept.voters
     if "neighbors" in request.voters or n_classes == 1:
         said["neighbors"] = as_chances(nearest)
     if n_classes == 1:
         return said
     if set(request.voters) > {"neighbors"} or "neighbors" not in request.voters:
-        ones, floor, opinions = np.eye(n_classes)[codes], floor_of(n_classes), request.opinions
-        leaves, importance = opinions.forest(codes, ones)
+        ones, floor = np.eye(n_classes)[codes], floor_of(n_classes)
+        opinions = replace(request.opinions, keep=kept is not None)
+        leaves, importance, places = opinions.forest(codes, ones)
         if leaves is not None:
             said["forest"] = as_chances(leaves).astype(np.float32)
+        if leaves is not None and places is not None:
+            voters["forest"] = EditableLeaves(places, leaves, codes)
         for name, regression in opinions.regressions(importance).items():
-            said[name] = as_chances(regression.predict(ones), floor=floor).astype(np.float32)
+            fit = regression.fit(ones)
+            said[name] = as_chances(fit.predicted, floor=floor).astype(np.float32)
+            if kept is not None:
+                voters[name] = EditableRidge(fit, codes)
     if request.model is not None:
         said["model"] = ask_model(
             request.model, request.X, codes, n_classes, seed=request.seed, progress=request.progress
         )
+        voters["model"] = said["model"]
     return said
 
 

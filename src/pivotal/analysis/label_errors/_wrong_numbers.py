@@ -97,7 +97,7 @@ def _predict(
     regressions: dict[str, LeaveOneOut] = {}
     if set(request.voters) - {"neighbors"}:
         opinions = request.opinions
-        leaves, importance = opinions.forest(tame, np.column_stack([tame, np.ones(len(y))]))
+        leaves, importance, _ = opinions.forest(tame, np.column_stack([tame, np.ones(len(y))]))
         if leaves is not None:
             said["forest"] = leaves[:, 0] / leaves[:, 1]
         regressions = opinions.regressions(importance)
