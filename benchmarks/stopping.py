@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
-from pivotal.analysis.label_errors import find_label_errors
+from pivotal.analysis.label_errors import find_label_errors, find_with_voters
 from pivotal.research.datasets import flip_labels, load
 from pivotal.review._estimate import log_odds, logistic_fit
 from pivotal.review._queues import Query
@@ -57,8 +57,8 @@ def decide(session: Session, rows: list[int], true: Any, queue: str) -> None:
 
 def review(X: Any, given: Any, true: Any, folder: Path) -> list[dict[str, Any]]:
     """Review one table; return what was said and what is true, at some steps and where it was suggested to stop."""
-    errors = find_label_errors(X, given)
-    session = Session(Subject("t", X, errors, fingerprint_of_arrays(X, given)), folder / "journal.db")
+    found = find_with_voters(X, given)
+    session = Session(Subject("t", X, *found, fingerprint_of_arrays(X, given)), folder / "journal.db")
     views, wrong = Views(session), np.asarray(given) != np.asarray(true)
     lines: list[dict[str, Any]] = []
     n_decided, stopped = 0, False

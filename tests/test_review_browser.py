@@ -302,7 +302,7 @@ def test_all_voters_are_asked_again(digits: Path, run: Any, opened: Opened):
     next_row(page, row)
     page.wait_for_selector("#again:not([hidden])")
     page.keyboard.press("r")
-    page.wait_for_selector("text=All voters have been asked again")
+    page.wait_for_selector("text=The voters have been fitted again")
     assert page.is_hidden("#again")
     assert figure(page, "decided") == "1"
 

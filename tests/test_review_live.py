@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import flat
 import pivotal
-from pivotal.analysis.label_errors import find_label_errors
+from pivotal.analysis.label_errors import find_label_errors, find_with_voters
 from pivotal.neighbors import BruteIndex, KeptLists
 from pivotal.review._live import LiveNeighbors, list_length
-from pivotal.review._scores import LiveScores, neighbors_share, opinion_of
+from pivotal.review._scores import Judgement, LiveScores
 from pivotal.review._subject import Classes
 
 
@@ -22,10 +22,12 @@ def points(n, seed, n_classes=3, duplicates=False):
     return X, rng.integers(0, n_classes, n).astype(np.int32)
 
 
-def live_scores(errors, live, codes):
-    all_rows = np.arange(len(codes))
-    classes = Classes(np.arange(3))  # codes are their own labels
-    return LiveScores(opinion_of(errors, classes, all_rows, codes, live.ballots), live)
+def live_scores(found, live, codes):
+    return LiveScores(Judgement.of(*found, np.arange(len(codes)), codes), Classes(np.arange(3)), live)
+
+
+def edit(scores, live, rows, codes, alive, n_classes=3):
+    scores.follow(rows, live.edit(rows, codes, alive, n_classes))
 
 
 def check(live, X, k):
@@ -143,21 +145,21 @@ def scored(n_trees):
     X[:, 0] += 2.0 * codes
     noisy = codes.copy()
     noisy[:30] = (noisy[:30] + 1) % 3
-    errors = find_label_errors(X, noisy, k=5, n_trees=n_trees)
+    found = find_with_voters(X, noisy, k=5, n_trees=n_trees)
     live = LiveNeighbors(BruteIndex(X), noisy, 3, 5)
-    return errors, live, live_scores(errors, live, noisy), noisy, codes
+    return found[0], live, live_scores(found, live, noisy), noisy, codes
 
 
 @pytest.mark.parametrize("n_trees", [0, 10])
 def test_scores_begin_as_they_were_found_and_return_when_all_is_undone(n_trees):
     errors, live, scores, noisy, codes = scored(n_trees)
-    assert np.array_equal(scores.scores, errors.scores)
+    assert scores.scores == pytest.approx(errors.scores, abs=1e-6)  # which is found in single precision
     assert np.array_equal(np.flatnonzero(scores.suspect), np.sort(errors.suspects))
     first = (scores.scores.copy(), scores.suggested.copy(), scores.suspect.copy())
     rows = np.arange(20)
-    scores.refresh(live.edit(rows, codes[rows], np.ones(20, bool), 3))
+    edit(scores, live, rows, codes[rows], np.ones(20, bool), 3)
     assert (scores.scores != first[0]).any()
-    scores.refresh(live.edit(rows, noisy[rows], np.ones(20, bool), 3))
+    edit(scores, live, rows, noisy[rows], np.ones(20, bool), 3)
     assert scores.scores == pytest.approx(first[0], abs=1e-12)
     assert np.array_equal(scores.suggested, first[1])
     assert np.array_equal(scores.suspect, first[2])
@@ -172,11 +174,10 @@ def test_scores_begin_as_they_were_found_and_return_when_all_is_undone(n_trees):
 def test_where_neighbours_alone_vote_scores_are_those_of_a_fresh_search(seed, k, duplicates, edits):
     X, codes = points(120, seed, duplicates=duplicates)
     X[:, 0] += 2.0 * codes
-    errors = find_label_errors(X, codes, k=k, n_trees=0)
     live = LiveNeighbors(BruteIndex(X), codes, 3, k)
-    scores = live_scores(errors, live, codes)
+    scores = live_scores(find_with_voters(X, codes, k=k, n_trees=0), live, codes)
     for row, code, stays in edits:
-        scores.refresh(live.edit(np.array([row]), np.array([code], np.int32), np.array([stays]), 3))
+        edit(scores, live, np.array([row]), np.array([code], np.int32), np.array([stays]), 3)
     rows = np.flatnonzero(live.alive)
     fresh = find_label_errors(X[rows], live.codes[rows], k=k, n_trees=0)
     assert scores.scores[rows] == pytest.approx(fresh.scores, abs=1e-12)
@@ -186,19 +187,6 @@ def test_where_neighbours_alone_vote_scores_are_those_of_a_fresh_search(seed, k,
     assert np.array_equal(scores.suggested[rows][clear], fresh.suggested[clear])
     edge = np.abs(scores.rivals[rows] - 2.0 * scores.support[rows]) < 1e-12
     assert np.array_equal(scores.suspect[rows][~edge], fresh.probable[~edge])
-
-
-def test_other_voters_stand_as_they_were_and_far_rows_are_left_alone():
-    errors, live, scores, _, codes = scored(10)
-    before = live.ballots.copy()
-    row = np.array([4])
-    touched = live.edit(row, codes[row], np.ones(1, bool), 3)
-    scores.refresh(touched)
-    others = np.setdiff1d(touched, row)
-    change = (live.ballots.shares(others) - before.shares(others))[np.arange(len(others)), live.codes[others]]
-    assert scores.support[others] == pytest.approx(np.clip(errors.support[others] + 0.5 * change, 0.0, 1.0), abs=1e-12)
-    still = np.setdiff1d(np.arange(300), touched)
-    assert np.array_equal(scores.scores[still], errors.scores[still])
 
 
 def test_live_values_are_those_of_the_editing_engine():
@@ -242,36 +230,29 @@ def test_another_opinion_takes_over_with_all_that_changed_since():
     """All voters are asked about a table with a row dropped; meanwhile another decision is taken."""
     X, codes = points(160, 13, 3)
     X[:, 0] += 2.0 * codes
-    errors = find_label_errors(X, codes, k=5, n_trees=0)
     live = LiveNeighbors(BruteIndex(X), codes, 3, 5)
-    scores = live_scores(errors, live, codes)
-    scores.refresh(live.edit(np.array([3, 9]), (codes[[3, 9]] + 1) % 3, np.array([True, False]), 3))
-    rows, then, ballots = np.flatnonzero(live.alive), live.codes.copy(), live.ballots.copy()
+    scores = live_scores(find_with_voters(X, codes, k=5, n_trees=0), live, codes)
+    edit(scores, live, np.array([3, 9]), (codes[[3, 9]] + 1) % 3, np.array([True, False]), 3)
+    rows, then = np.flatnonzero(live.alive), live.codes.copy()
     meanwhile = np.array([40]), np.array([(codes[40] + 1) % 3], np.int32), np.array([True])
-    scores.refresh(live.edit(*meanwhile, 3))
+    edit(scores, live, *meanwhile, 3)
     expected = scores.scores.copy(), scores.suggested.copy()
     assert scores.n_changed == 2
-    again = find_label_errors(X[rows], then[rows], k=5, n_trees=0)
-    scores.replace(opinion_of(again, Classes(np.arange(3)), rows, then, ballots))
+    again = find_with_voters(X[rows], then[rows], k=5, n_trees=0)
+    scores.replace(Judgement.of(*again, rows, then))
     assert scores.n_changed == 1
     assert scores.scores[live.alive] == pytest.approx(expected[0][live.alive], abs=1e-12)
     assert np.array_equal(scores.suggested[live.alive], expected[1][live.alive])
     assert not scores.suspect[~live.alive].any()
 
 
-@pytest.mark.parametrize(("n_trees", "share"), [(0, 1.0), (5, 0.5)])
-def test_settings_tell_how_far_votes_follow_the_neighbours(n_trees, share):
-    errors = scored(n_trees)[0]
-    assert neighbors_share(errors.settings) == pytest.approx(share)
-
-
-def test_scores_that_follow_the_neighbours_come_near_those_of_all_voters_asked_again():
+def test_scores_that_follow_come_near_those_of_voters_fitted_anew():
     errors, live, scores, _, codes = scored(30)
     rows = np.arange(30)  # where errors were planted
-    scores.refresh(live.edit(rows, codes[rows], np.ones(30, bool), 3))
+    edit(scores, live, rows, codes[rows], np.ones(30, bool))
     X = points(300, 8, 3)[0]
     X[:, 0] += 2.0 * codes
     again = find_label_errors(X, codes, k=5, n_trees=30)
     moved = np.abs(again.scores - errors.scores) > 0.1
     assert moved.sum() > 20
-    assert np.abs(scores.scores - again.scores)[moved].mean() < 0.7 * np.abs(errors.scores - again.scores)[moved].mean()
+    assert np.abs(scores.scores - again.scores)[moved].mean() < 0.3 * np.abs(errors.scores - again.scores)[moved].mean()

@@ -95,7 +95,7 @@ def begin(X, codes, **how):
     )
 
 
-def compare(errors, voters, classes, live, scores):
+def compare(errors, voters, classes, live, scores, within=1e-9):
     names = np.array([int(name) for name in classes.names])
     codes = names[live.codes]  # labels are small integers: their own codes in the reference
     everything = np.arange(len(codes))
@@ -107,10 +107,10 @@ def compare(errors, voters, classes, live, scores):
     is_suspect = (rival > own) & (rival >= errors.settings["odds"] * own) & alive
     assert np.array_equal(scores.suspect, is_suspect)
     for what, right in ((scores.support, own), (scores.rivals, rival), (scores.scores, margins(own, rival))):
-        assert np.abs(what - right)[is_suspect].max(initial=0.0) < 1e-9
+        assert np.abs(what - right)[is_suspect].max(initial=0.0) < within
     scores.settle(everything)
-    assert np.abs(scores.support - own)[alive].max() < 1e-9
-    assert np.abs(scores.rivals - rival)[alive].max() < 1e-9
+    assert np.abs(scores.support - own)[alive].max() < within
+    assert np.abs(scores.rivals - rival)[alive].max() < within
     assert np.array_equal(names[scores.suggested][alive], suggested[alive])
 
 
@@ -146,29 +146,30 @@ def test_any_edits_equal_a_count_from_scratch(seed, edits, watched, undo):
         stays = np.array([stay for _, _, stay in batch])
         before.append((rows, live.codes[rows].copy(), live.alive[rows].copy()))
         scores.follow(rows, live.edit(rows, new, stays, len(classes)))
-    compare(*state)
+    # Designs of kernels are ill-conditioned: those of a row alone and among others differ by that much.
+    within = 1e-9 if watched else 1e-7
+    compare(*state, within)
     if undo:
         for rows, old, there in reversed(before):
             scores.follow(rows, live.edit(rows, old, there, len(classes)))
-        compare(*state)
-        assert scores.scores == pytest.approx(first[0], abs=1e-9)
+        compare(*state, within)
+        assert scores.scores == pytest.approx(first[0], abs=within)
         assert np.array_equal(scores.suspect, first[1])
 
 
 def test_a_large_table_waits_and_still_names_every_suspect(monkeypatch):
     """Few rows are followed at once, and bounds tell which of the others must be counted again."""
     monkeypatch.setattr(_edit, "_ALL_WATCHED", 0)
-    X, codes = table(700, 5)
-    state = begin(X, codes, k=5, n_trees=10, n_jobs=1)
+    X, codes = table(1200, 5)
+    state = begin(X, codes, k=5, voters=("linear", "rbf"), n_jobs=1)
     _, voters, classes, live, scores = state
     rng = np.random.default_rng(0)
-    waited = 0
-    for number in range(25):
-        rows = rng.choice(700, 1 + 30 * (number == 7), replace=False)
+    waited, farthest = 0, 0.0
+    for number in range(8):
+        rows = rng.choice(1200, 1 + 30 * (number == 5), replace=False)
         new = rng.integers(0, 3, len(rows)).astype(np.int32)
         scores.follow(rows, live.edit(rows, new, rng.random(len(rows)) < 0.8, len(classes)))
         slack = voters.slack()
-        fresh = scores.scores.copy()
         waited += int((slack > 0).sum())
         stale = np.flatnonzero(live.alive)
         known = scores.support[stale].copy()
@@ -176,14 +177,14 @@ def test_a_large_table_waits_and_still_names_every_suspect(monkeypatch):
         scores.refresh(stale)
         moved = np.abs(scores.support[stale] - known)
         assert (moved <= slack[stale] + 1e-12).all()  # no row moved farther than the bound said
-        assert moved.max() > 0.0
-        assert np.isfinite(fresh).all()
-    assert waited > 1000
-    compare(*state)
+        farthest = max(farthest, float(moved.max()))
+    assert waited > 500
+    assert farthest > 1e-3
+    compare(*state, 1e-7)
     scores.renew(threading.RLock())
     assert voters.is_settled
     assert voters.slack() is None
-    compare(*state)
+    compare(*state, 1e-7)
 
 
 def test_the_page_begins_with_what_was_found():

@@ -98,7 +98,7 @@ const KEYS = [
   ["K", "keep the label"], ["F or Enter", "fix it to the suggestion"], ["L", "give another label"], ["D", "drop the row"],
   ["U", "unsure, decide later"], ["Z", "undo, as often as you like"], ["N", "write a note"],
   ["J or →", "next row, without a decision; in the grid, J is the next page"], ["H or ←", "previous row or page"],
-  ["G", "grid, and back"], ["M", "map"], ["C", "confusions"], ["/", "search"], ["R", "ask all voters again"],
+  ["G", "grid, and back"], ["M", "map"], ["C", "confusions"], ["/", "search"], ["R", "fit the voters again"],
   ["Space", "in the grid: select; arrows move, with Shift they select"], ["A", "in the grid: select all of the page"],
   ["Esc", "close, clear the selection, go back to the queue"], ["?", "this list"],
 ];
@@ -108,8 +108,9 @@ export function showHelp(state) {
   open("Keys",
     make("dl", { class: "keys" }, KEYS.map(([key, text]) => [make("dt", null, make("kbd", null, key)), make("dd", null, text)])),
     make("p", { class: "note" },
-      "Every decision is on the disk before the next row is shown, and the neighbours, values and suspects that it touches " +
-      "are computed again at once. What other voters said stands until they are asked again, which R does."),
+      "Every decision is on the disk before the next row is shown, and values, votes, suggestions and suspects are exact " +
+      "for the labels as they are by then. The trees, landmarks, penalties and weights of the voters stay as they were " +
+      "fitted; R fits them again to the labels as they are now."),
     about.neighbors_exact ? null : make("p", { class: "note" }, "Neighbours come from an approximate index: exact given these neighbours."),
     make("p", { class: "note" }, `Journal: ${about.journal}. The table itself is never changed.`));
 }

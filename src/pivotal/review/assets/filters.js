@@ -85,8 +85,8 @@ export function addFilters(state, askAll, changed) {
       const { asked } = strip;
       again.hidden = !asked.possible || !(asked.changed || asked.running);
       again.disabled = asked.running;
-      again.textContent = asked.running ? "Asking all voters …" : "Ask all voters again";
-      again.title = `${plural(asked.changed, "label")} changed since all voters were asked. Neighbours are asked after every decision. ( R )`;
+      again.textContent = asked.running ? "Fitting the voters …" : "Fit the voters again";
+      again.title = `${plural(asked.changed, "label")} changed since trees, landmarks and weights of the voters were fitted. Votes follow every decision. ( R )`;
       const { sentence } = about.queues.find(({ name }) => name === query.kind);
       byId("sentence").textContent = query.kind === "suspects" ? "" : sentence;
       found.textContent = state.queue ? plural(state.queue.total, "row") : "";

@@ -198,7 +198,7 @@ async function askAll() {
     await ask("api/again", {});
     asked.running = true;
     filters.show();
-    say("All voters are being asked again; go on meanwhile.");
+    say("The voters are being fitted again; go on meanwhile.");
   } catch (error) {
     refused(error);
   }
@@ -212,7 +212,7 @@ async function beat() {
     if (told.finished) ended();
     else if (state.strip.asked.running && !told.asking) {
       await refresh();
-      say(told.failed || "All voters have been asked again; the queue is up to date.");
+      say(told.failed || "The voters have been fitted again; the queue is up to date.");
     } else if (told.version !== state.strip.version && !state.busy && !isOpen()) {
       state.pinned ??= state.view === "one" && state.item ? state.item.row : null;
       await refresh();
