@@ -389,10 +389,78 @@ def test_rows_of_a_data_frame_keep_their_names():
     assert pivotal.read_table(frame, "y", id="word").ids.tolist() == ["a", "b", "a", "b"]
 
 
+def test_columns_of_data_frames_are_named_as_pandas_names_them():
+    levels = pd.DataFrame(np.arange(8.0).reshape(4, 2), columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")]))
+    levels["y", ""] = FRAME.y
+    assert [one.column for one in pivotal.read_table(levels, "y").treatments] == ["a.b", "a.c", "y"]
+    assert [one.column for one in pivotal.read_table(levels, ("y", ""), ignore=[("a", "b")]).treatments][1] == "a.c"
+    numbered = pd.DataFrame({0: [1.0, 2.0, 3.0, 4.0], 1: FRAME.y})
+    assert pivotal.read_table(numbered, 1).y.tolist() == FRAME.y.tolist()
+
+
+def test_types_that_only_pandas_has_are_columns_too():
+    n = 40
+    frame = pd.DataFrame(
+        {
+            "count": pd.array([1, None] * (n // 2), dtype="Int64"),
+            "flag": pd.array([True, None, False, True] * (n // 4), dtype="boolean"),
+            "arrow": pd.array(np.arange(n) / 3, dtype=pd.ArrowDtype(pa.float32())),
+            "kind": pd.Categorical(["u", "v", None, "u"] * (n // 4)),
+            "rare": pd.arrays.SparseArray(np.arange(n) % 3),
+            "month": pd.period_range("2021-01", periods=n, freq="M"),
+            "range": pd.interval_range(0, n),
+            "y": ["a", "b"] * (n // 2),
+        }
+    )
+    ready = pivotal.read_table(frame, "y", dates=True)
+    kinds = {one.column: one.kind for one in ready.treatments}
+    assert kinds == dict(
+        zip(frame, ["number", "category", "number", "category", "number", "date", "text", "label"], strict=True)
+    )
+    assert np.isfinite(ready.X).all()
+
+
+def test_a_lazy_frame_of_polars_is_a_table():
+    polars = pytest.importorskip("polars")
+    assert pivotal.read_table(polars.from_pandas(FRAME).lazy(), "y").X.shape == (4, 3)
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
+def test_compressed_tables_are_read_and_written(tmp_path, ending):
+    table = written(x=["1.5", "2"], y=["a", "b"])
+    file = tmp_path / f"t.csv.{ending}"
+    write_table(table, str(file))
+    assert not file.read_bytes().startswith(b"x,y")
+    assert read(str(file)).cells.to_pydict() == {"x": ["1.5", "2"], "y": ["a", "b"]}
+    lines = tmp_path / f"t.jsonl.{ending}"
+    write_table(table, str(lines))
+    assert read(str(lines)).columns == ["x", "y"]
+    write_table(written(x=np.random.default_rng(0).random(500), y=np.arange(500)), str(file))
+    file.write_bytes(file.read_bytes()[:2000])
+    with pytest.raises(ValueError, match=rf"t\.csv\.{ending} is cut short or damaged"):
+        read(str(file))
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("t.zip", "unpack it first"),
+        ("t.parquet.gz", "unpack it"),
+        ("t.pkl", "pickles can run code"),
+        ("t.xls", "save it as .xlsx"),
+        ("t.what", "rename it, or convert it"),
+    ],
+)
+def test_files_that_are_not_read_say_what_to_do(tmp_path, name, fix):
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(ValueError, match=f"which say how it is written; {fix}"):
+        read(str(tmp_path / name))
+
+
 def test_read_table_says_what_it_cannot_do():
     with pytest.raises(TypeError, match=r"must be a path, a data frame, an Arrow table or a mapping .*; got int"):
         pivotal.read_table(3)
-    with pytest.raises(ValueError, match="say which column of the table holds the labels, for example label='y'"):
+    with pytest.raises(ValueError, match=r"label must name the column .*; its columns are 'x', 'word', 'y'\."):
         pivotal.read_table(FRAME)
     with pytest.raises(ValueError, match="unlabelled must be reject or drop"):
         pivotal.read_table(FRAME, "y", unlabelled="keep")

@@ -15,7 +15,15 @@ from pivotal.core.pictures import ENDINGS
 from pivotal.tables._limits import Limit
 from pivotal.tables.table import Table
 
-__all__ = ["cells_of_dataset", "folder_kind", "from_one_folder", "is_dataset", "read_dataset", "read_images"]
+__all__ = [
+    "cells_of_dataset",
+    "folder_kind",
+    "from_one_folder",
+    "is_dataset",
+    "read_dataset",
+    "read_images",
+    "split_of",
+]
 
 _LITTER: Final = frozenset({"thumbs.db", "desktop.ini"})  # that systems leave in folders of pictures
 _PARTS: Final = frozenset({"train", "test", "val", "valid", "validation", "dev"})
@@ -23,8 +31,8 @@ _SCHEME: Final = "hf://"
 
 
 def is_dataset(path: str) -> bool:
-    """Whether a path names a data set of the hub's: `hf://name`, and not a file there."""
-    return path.startswith(_SCHEME) and not Path(path).suffix
+    """Whether a path names a data set of the hub's, `hf://name`, and not a file there, `hf://datasets/name/file.csv`."""
+    return path.startswith(_SCHEME) and not path.startswith((f"{_SCHEME}datasets/", f"{_SCHEME}buckets/"))
 
 
 def folder_kind(path: Path) -> str | None:
@@ -124,25 +132,44 @@ def read_dataset(path: str, limit: Limit) -> Table:
         import datasets
     except ImportError:
         raise ImportError("data sets of Hugging Face's need datasets; pip install 'pivotal[datasets]'") from None
-    rest, _, split = path.removeprefix(_SCHEME).partition("#")
+    folder, split = split_of(path)
     try:
         if path.startswith(_SCHEME):
-            name, _, config = rest.partition(":")
+            name, _, config = folder.removeprefix(_SCHEME).partition(":")
             found: Any = datasets.load_dataset(name, config or None, split=split or None)
         else:
-            found = datasets.load_from_disk(path)
+            found = datasets.load_from_disk(folder)
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
         first = next(iter(str(error).splitlines()), type(error).__name__)
         raise ValueError(f"{path} cannot be read as a data set of Hugging Face's: {first.rstrip('.')}.") from error
     if isinstance(found, dict):
-        if len(found) > 1:
-            first = "train" if "train" in found else next(iter(found))
-            one = f"{path}#{first}" if path.startswith(_SCHEME) else str(Path(path) / first)
-            raise ValueError(f"{path} has the splits {', '.join(found)}; name one, such as {one}.")
-        found = next(iter(found.values()))
+        found = _chosen_split(found, folder, split)
     limit.check(len(found), path)
     cells = cells_of_dataset(found)
-    return Table(cells, path, "hf", folder=None if path.startswith(_SCHEME) else Path(path))
+    # Images of the hub that are files of their own lie where its client keeps them.
+    home = Path(datasets.config.HF_CACHE_HOME) if path.startswith(_SCHEME) else Path(folder)
+    return Table(cells, path, "hf", folder=home)
+
+
+def split_of(path: str) -> tuple[str, str]:
+    """Return a data set's folder or name, and the split that is named after the `#`; a folder may have one in its name.
+
+    >>> split_of("hf://glue:sst2#train")
+    ('hf://glue:sst2', 'train')
+    """
+    if Path(path).is_dir():
+        return path, ""
+    name, _, split = path.partition("#")
+    return name, split
+
+
+def _chosen_split(splits: Any, path: str, wanted: str) -> Any:
+    """Return the split that is meant: the one that was named, or the only one."""
+    if wanted in splits or (len(splits) == 1 and not wanted):
+        return splits[wanted or next(iter(splits))]
+    first = "train" if "train" in splits else next(iter(splits))
+    got = f", and none called {wanted}" if wanted else ""
+    raise ValueError(f"{path} has the splits {', '.join(splits)}{got}; name one, such as {path}#{first}.")
 
 
 def cells_of_dataset(dataset: Any) -> pa.Table:

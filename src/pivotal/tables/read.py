@@ -20,59 +20,18 @@ from pivotal.tables._arrays import as_table, load_npy, load_npz
 from pivotal.tables._columnar import read_feather, read_parquet
 from pivotal.tables._databases import parts_of, read_duckdb, read_excel, read_sqlite
 from pivotal.tables._delimited import Text, read_csv
-from pivotal.tables._folders import folder_kind, from_one_folder, is_dataset, read_dataset, read_images
+from pivotal.tables._file_names import FORMATS, format_of, is_pair
+from pivotal.tables._folders import folder_kind, from_one_folder, is_dataset, read_dataset, read_images, split_of
 from pivotal.tables._json_lines import read_json
 from pivotal.tables._limits import Limit
-from pivotal.tables._remote import RemoteFile, is_pattern, is_url, link_of
+from pivotal.tables._packed import unpacked
+from pivotal.tables._remote import RemoteFile, is_pattern, is_url
 from pivotal.tables.table import Table
 
 __all__ = ["FORMATS", "MAX_ROWS", "format_of", "is_pair", "parts_of", "read", "read_many", "with_rows"]
 
 MAX_ROWS: Final = 1_000_000
-FORMATS: Final = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-    ".arrows": "stream",
-    ".ipc": "stream",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".npz": "npz",
-    ".npy": "npy",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".db": "sqlite",
-    ".duckdb": "duckdb",
-}
 File = Path | RemoteFile
-
-_PACKED: Final = ("csv", "tsv", "jsonl", "json")  # may end in .gz
-
-
-def format_of(path: str) -> str:
-    """Return the format that the end of a file name stands for."""
-    name = path.split(",")[0] if is_pair(path) else parts_of(path)[0]
-    suffixes = [suffix.lower() for suffix in Path(link_of(name) if is_url(name) else name).suffixes]
-    packed = suffixes[-1:] == [".gz"]
-    last = suffixes[-2 if packed else -1 :][:1]
-    found = FORMATS.get(last[0]) if last else None
-    if found is None or (packed and found not in _PACKED):
-        known = ", ".join(FORMATS)
-        raise ValueError(f"{path} must end in one of {known}, which say how it is written; rename it, or convert it.")
-    return found
-
-
-def is_pair(path: str) -> bool:
-    """Whether a path is two, `X.npy,y.npy`."""
-    parts = path.split(",")
-    return len(parts) == 2 and all(part.endswith(".npy") for part in parts)
 
 
 def read_many(
@@ -170,7 +129,7 @@ def _read_folder(path: str, limit: Limit) -> Table | None:
     """Read a folder that is a table, or a data set of the hub's; None for all else."""
     if is_dataset(path):
         return read_dataset(path, limit)
-    kind = None if is_url(path) and not path.startswith("file:") else folder_kind(Path(path))
+    kind = None if is_url(path) and not path.startswith("file:") else folder_kind(Path(split_of(path)[0]))
     if kind == "hf":
         return read_dataset(path, limit)
     return read_images(Path(path), path, limit) if kind == "images" else None
@@ -256,12 +215,9 @@ def _text_table(text: Text, path: str, kind: str, file: File | None, options: _O
 
 @contextlib.contextmanager
 def _opened(file: File) -> Iterator[IO[bytes]]:
-    with file.open("rb") if isinstance(file, Path) else file.open() as stream:
-        if file.suffix.lower() == ".gz":
-            with gzip.open(stream, "rb") as unpacked:
-                yield unpacked  # type: ignore[misc]
-        else:
-            yield stream
+    opened = file.open("rb") if isinstance(file, Path) else file.open()
+    with opened as stream, unpacked(stream, file.suffix.lower()) as content:
+        yield content
 
 
 @contextlib.contextmanager

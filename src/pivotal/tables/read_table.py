@@ -129,7 +129,7 @@ def read_table(
     if unlabelled not in ("reject", "drop"):
         raise ValueError(f"unlabelled must be reject or drop; got {unlabelled!r}.")
     train = _beside(as_table(source, folder=folder, **reading), embeddings, id)
-    label = label or usual_label(train)
+    label = usual_label(train) if label is None else column_name(label)
     queries = None if test is None else _beside(as_table(test, folder=folder, **reading), test_embeddings, id)
     if unlabelled == "drop":
         train = train.take(labelled(train, label))
@@ -160,7 +160,7 @@ def read_table(
 
 
 def _listed(names: Collection[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+    return [names] if isinstance(names, str) else [column_name(name) for name in names]
 
 
 def usual_label(table: Table) -> str:
@@ -168,7 +168,8 @@ def usual_label(table: Table) -> str:
     usual = {"npz": "y", "npy": "y", "images": "label", "hf": "label"}.get(table.format)
     if usual is not None and usual in table.columns:
         return usual
-    raise ValueError(f"say which column of {table.name} holds the labels, for example label={table.columns[-1]!r}.")
+    columns = ", ".join(map(repr, table.columns[:8])) + (", ..." if len(table.columns) > 8 else "")
+    raise ValueError(f"label must name the column of {table.name} that holds the labels; its columns are {columns}.")
 
 
 def as_table(source: Any, *, folder: str | Path | None = None, **reading: Any) -> Table:
@@ -190,6 +191,9 @@ def as_table(source: Any, *, folder: str | Path | None = None, **reading: Any) -
     if isinstance(source, list | tuple) and source and all(isinstance(one, str | Path) for one in source):
         return read_many([str(one) for one in source], **reading)[0]
     place = None if folder is None else Path(folder)
+    if isinstance(source, dict) and source and all(hasattr(one, "with_format") for one in source.values()):
+        first = next(iter(source))
+        raise ValueError(f"a table must be one split; got {', '.join(map(str, source))}. Pass one, data[{first!r}].")
     if hasattr(source, "features") and hasattr(source, "with_format"):
         return with_rows(Table(cells_of_dataset(source), "the data set", "hf", folder=place))
     return with_rows(Table(_cells_of_frame(source), "the table", "frame", folder=place))
@@ -198,6 +202,8 @@ def as_table(source: Any, *, folder: str | Path | None = None, **reading: Any) -
 def _cells_of_frame(source: Any) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        source = source.collect()  # a lazy frame of Polars'
     if hasattr(source, "to_arrow"):
         return source.to_arrow()
     if isinstance(source, Mapping):
@@ -209,13 +215,26 @@ def _cells_of_frame(source: Any) -> pa.Table:
             "a table must be a path, a data frame, an Arrow table or a mapping of columns; got "
             f"{type(source).__name__}."
         )
-    names = [str(name) for name in source.columns]
+    names = [column_name(name) for name in source.columns]
     columns = [_column(source.iloc[:, place]) for place in range(len(names))]
     return pa.Table.from_arrays(columns, names=names)
 
 
+def column_name(name: Any) -> str:
+    """Return what a column of a data frame is called: a number by its digits, one of several levels by all of them.
+
+    >>> column_name(("size", "mean")), column_name(("y", "")), column_name(3)
+    ('size.mean', 'y', '3')
+    """
+    return ".".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
+
+
 def _column(series: Any) -> Any:
-    """Return a column of a data frame; one of several types is one of text."""
+    """Return a column of a data frame; one of several types is one of text, and periods are when they begin."""
+    if str(series.dtype).startswith("period"):
+        series = series.dt.to_timestamp()
+    elif str(series.dtype).startswith(("interval", "complex")):
+        series = series.astype(str).where(series.notna(), None)
     try:
         return pa.chunked_array([pa.Array.from_pandas(series)])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import IO
 
 from pivotal.core.atomic import Elsewhere, Target, atomic_open, check_file, target_of
 from pivotal.core.urls import is_url, local_path
+from pivotal.tables._packed import packed
 
 __all__ = ["check_target", "is_stream", "whole"]
 
@@ -55,7 +55,7 @@ def whole(path: str) -> Iterator[IO[bytes]]:
     """Open a file that appears under its name only when it is complete.
 
     It is written under a temporary name in the same directory and renamed, so an older file survives a failure.
-    Standard output, devices and pipes are written to as they are. A name that ends in .gz is compressed.
+    Standard output, devices and pipes are written to as they are. One whose name ends so is compressed.
 
     Raises
     ------
@@ -86,12 +86,8 @@ def whole(path: str) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
         return
-    with atomic_open(target, path) as file:
-        if target.suffix.lower() == ".gz":
-            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-                yield packed  # type: ignore[misc]
-        else:
-            yield file
+    with atomic_open(target, path) as target_file, packed(target_file, target.suffix.lower()) as content:
+        yield content
 
 
 def is_stream(path: str) -> bool:
