@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from pivotal.core.labels import ClassCodes, as_labels, check_same_kind
+from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.types import AnyArray, CodeArray
 from pivotal.core.validation import check_features, check_same_length, is_sparse
 from pivotal.neighbors import open_source
@@ -41,18 +41,15 @@ def classification(
     queries = check_features(_read(X_test, "X_test"), "X_test", like=features)
     if is_sparse(features) != is_sparse(queries):
         queries = sparse.csr_matrix(queries) if is_sparse(features) else queries.toarray()
-    labels, targets = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
+    labels, targets, _ = LabelEncoding.of("classification", y_train, y_test, tables=False)
     check_same_length(features, labels, "X_train", "y_train")
     check_same_length(queries, targets, "X_test", "y_test")
-    check_same_kind(labels, targets)
-    codes = ClassCodes.of(labels, targets)
-    known = codes.encode(labels, "y_train")
     return Classification(
         features,
-        known,
+        labels,
         queries,
-        codes.encode(targets, "y_test"),
-        int(known.max()) + 1,
+        targets,
+        int(labels.max()) + 1,
         as_ids(ids_of(X_train, ids), labels.size),
     )
 

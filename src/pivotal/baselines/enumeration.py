@@ -90,8 +90,8 @@ def enumerate_coalitions(
         )
     features = check_features(X_train, "X_train")
     queries = check_features(X_test, "X_test", like=features)
-    labels, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes, tables=False)
-    targets, n_classes = encoding.encode(y_test, "y_test"), encoding.n_classes
+    labels, targets, encoding = LabelEncoding.of(game.task, y_train, y_test, classes=classes, tables=False)
+    n_classes = encoding.n_classes
     check_same_length(features, labels, "X_train", "y_train")
     check_same_length(queries, targets, "X_test", "y_test")
     n = len(labels)

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
-from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_same_length, is_sparse
 
@@ -193,8 +193,7 @@ def as_model_game(
     classes = None
     if is_classifier(estimator):
         labels, targets = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
-        check_same_kind(labels, targets)
-        classes = _sorted(np.asarray(ClassCodes.of(labels, targets).classes))
+        classes = _sorted(np.asarray(ClassCodes.encoding(labels, targets)[0].classes))
     elif is_regressor(estimator):
         labels, targets = as_responses(y_train, "y_train"), as_responses(y_test, "y_test")
     else:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pivotal.core.indicators import as_indicators, is_indicators
-from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.types import AnyArray
 
-__all__ = ["LabelEncoding"]
+__all__ = ["Encoded", "LabelEncoding"]
 
 _NO_CLASSES: pd.Index[Any] = pd.Index([])
+
+
+class Encoded(NamedTuple):
+    """Labels as numbers."""
+
+    labels: AnyArray
+    """Those of the training points."""
+
+    targets: AnyArray
+    """Those of the queries; none where there are none."""
+
+    encoding: LabelEncoding
+    """What turns other labels into such numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +53,8 @@ class LabelEncoding:
         classes: Any = None,
         name: str = "y_train",
         tables: bool = True,
-    ) -> tuple[AnyArray, LabelEncoding]:
-        """Return the training labels as numbers, and what turns other labels into such numbers.
+    ) -> Encoded:
+        """Return the labels as numbers, and what turns other labels into such numbers.
 
         Parameters
         ----------
@@ -60,22 +73,21 @@ class LabelEncoding:
 
         Examples
         --------
-        >>> labels, encoding = LabelEncoding.of("classification", ["dog", "cat", "dog"], ["cat"])
-        >>> labels.tolist(), encoding.encode(["cat", "dog"], "y").tolist(), encoding.n_classes
-        ([0, 1, 0], [1, 0], 2)
+        >>> labels, targets, encoding = LabelEncoding.of("classification", ["dog", "cat", "dog"], ["cat"])
+        >>> labels.tolist(), targets.tolist(), encoding.encode(["cat", "dog"], "y").tolist(), encoding.n_classes
+        ([0, 1, 0], [1], [1, 0], 2)
         """
+        labels: AnyArray
+        if task == "classification" and not (tables and is_indicators(y_train)):
+            train, test = as_labels(y_train, name), None if y_test is None else as_labels(y_test, "y_test")
+            codes, labels, targets = ClassCodes.encoding(train, test, classes=classes)
+            return Encoded(labels, labels[:0] if targets is None else targets, LabelEncoding(codes))
         if task == "regression":
-            return as_responses(y_train, name), LabelEncoding(None)
-        if tables and is_indicators(y_train):
-            table = as_indicators(y_train, name)
-            return table, LabelEncoding(ClassCodes.of_indicators(classes), table.shape[1])
-        train = as_labels(y_train, name)
-        seen = [train]
-        if y_test is not None:
-            seen.append(as_labels(y_test, "y_test"))
-            check_same_kind(train, seen[1])
-        codes = ClassCodes.of(*seen, classes=classes)
-        return codes.encode(train, name), LabelEncoding(codes)
+            labels, encoding = as_responses(y_train, name), LabelEncoding(None)
+        else:
+            labels = as_indicators(y_train, name)
+            encoding = LabelEncoding(ClassCodes.of_indicators(classes), labels.shape[1])
+        return Encoded(labels, labels[:0] if y_test is None else encoding.encode(y_test, "y_test"), encoding)
 
     @property
     def classes(self) -> pd.Index[Any]:
@@ -85,7 +97,7 @@ class LabelEncoding:
     @property
     def n_classes(self) -> int:
         """Number of classes; 0 for regression."""
-        return len(self.classes)
+        return 0 if self.codes is None else self.codes.n_classes
 
     def encode(self, y: Any, name: str) -> AnyArray:
         """Return other labels as numbers; a label outside the label set is an error."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import numbers
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -32,15 +33,15 @@ _MANY_CLASSES: Final = 30
 def as_labels(y: Any, name: str) -> AnyArray:
     """Return class labels as an array of shape (n,), without missing ones."""
     labels = _one_dimensional(y, name)
-    missing = np.flatnonzero(pd.isna(labels))
-    if missing.size:
+    missing = [] if labels.dtype.kind in "iubUS" else np.flatnonzero(pd.isna(labels)).tolist()
+    if missing:
         raise ValueError(
-            f"{name} must have a label for every point; got {missing.size} missing, the first at position "
+            f"{name} must have a label for every point; got {len(missing)} missing, the first at position "
             f"{missing[0]}. Drop these points or give them a label of their own."
         )
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold class labels; got dtype {labels.dtype}.")
-    plain = numbers_among(labels)
+    plain = None if labels.dtype.kind in "iub" else numbers_among(labels)
     whole = None if plain is None else np.isfinite(plain) & (plain == np.floor(plain))
     if plain is not None and whole is not None and not whole.all():
         odd = plain[~whole][0]
@@ -86,22 +87,59 @@ def as_responses(y: Any, name: str) -> FloatArray:
     return responses
 
 
-class ClassCodes(NamedTuple):
-    """The label set, in the order of its codes."""
+class ClassCodes:
+    """The label set, in the order of its codes.
 
-    classes: pd.Index[Any]
+    Parameters
+    ----------
+    labels : array or Index of shape (n_classes,)
+        The different labels.
+    """
+
+    def __init__(self, labels: AnyArray | pd.Index[Any]) -> None:
+        self._labels = labels
+
+    @cached_property
+    def classes(self) -> pd.Index[Any]:
+        """The different labels."""
+        return pd.Index(self._labels)
+
+    @property
+    def n_classes(self) -> int:
+        """How many they are."""
+        return len(self._labels)
 
     @classmethod
-    def of(cls, *labels: AnyArray, classes: Any = None, counted: bool = True) -> ClassCodes:
-        """Collect the labels that occur, or check that `classes` names them all.
+    def of(cls, *labels: AnyArray, classes: Any = None) -> ClassCodes:
+        """Collect the labels that occur, in the order in which they do, or check that `classes` names them all."""
+        return cls._of_found(pd.unique(_together(labels)), classes)
 
-        Those of training come first; `counted` says that each of their points is there, not each label once.
+    @classmethod
+    def encoding(
+        cls, y_train: AnyArray, y_test: AnyArray | None = None, *, classes: Any = None
+    ) -> tuple[ClassCodes, CodeArray, CodeArray | None]:
+        """Return the label set, the codes of training labels, and those of queries, where there are any.
+
+        Raises where training labels look like amounts, unless `classes` names them, or queries have none of them.
         """
-        every = pd.Index(pd.unique(_together(labels)))
+        n_train = len(y_train)
+        found, every = pd.factorize(y_train if y_test is None else _together((y_train, y_test)))
+        n_known = int(found[:n_train].max()) + 1
+        if n_known < len(every) and y_test is not None:
+            check_same_kind(y_train, y_test)
+        if classes is None and n_known > _FEW_CLASSES and (amounts := numbers_among(y_train)) is not None:
+            check_classes(*np.unique(amounts, return_counts=True))
+        known = cls._of_found(every, classes)
+        if classes is not None:
+            found = known.classes.get_indexer(pd.Index(every))[found]
+        codes = found.astype(np.int32)
+        return known, codes[:n_train], None if y_test is None else codes[n_train:]
+
+    @classmethod
+    def _of_found(cls, found: AnyArray, classes: Any) -> ClassCodes:
         if classes is None:
-            if counted and (amounts := numbers_among(labels[0])) is not None:
-                check_classes(*np.unique(amounts, return_counts=True))
-            return cls(every)
+            return cls(found)
+        every = pd.Index(found)
         given = pd.Index(as_labels(classes, "classes"))
         if given.has_duplicates:
             raise ValueError(f"classes must name each label once; got {_few(given[given.duplicated()][:1])} twice.")
@@ -121,6 +159,13 @@ class ClassCodes(NamedTuple):
                 "Leave them out."
             )
         return cls(pd.Index([0, 1]))
+
+    def in_order(self) -> ClassCodes:
+        """Return the label set sorted, as scikit-learn sorts it; text beside numbers as text."""
+        try:
+            return ClassCodes(self.classes.sort_values())
+        except TypeError:
+            return ClassCodes(self.classes[np.argsort([str(label) for label in self.classes], kind="stable")])
 
     def encode(self, labels: AnyArray, name: str) -> CodeArray:
         """Return the code of each label; labels outside the label set are an error."""

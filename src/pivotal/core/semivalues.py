@@ -18,11 +18,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, gammaln
 
+from pivotal.core.remembered import remembered
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import check_probability
 
@@ -55,10 +57,12 @@ class Semivalue(ABC):
     def mass(self, a: int, b: int) -> float:
         """Chance that `a` given others joined and `b` given others did not: the integral of p^a (1-p)^b."""
 
+    @remembered
     def sizes(self, k: int, n: int) -> FloatArray:
         """Chances that exactly 0, 1, ..., k-1 of the n - 1 other points joined; shape (k,)."""
         return np.array([self.joined(n - 1, s).item() for s in range(k)])
 
+    @remembered
     def push(self, k: int, n: int) -> FloatArray:
         """Chance, at index m, that rank m is the k-th member of a coalition that a given nearer point is not in.
 
@@ -69,6 +73,7 @@ class Semivalue(ABC):
         push[k + 1 :] = self.joined(ranks - 1, k) * (k / (ranks - 1))
         return push
 
+    @remembered
     def reach(self, k: int, size: int) -> FloatArray:
         """Chance, at index j < size, that fewer than k of j nearer points joined; shape (size,)."""
         last = size - 1
@@ -78,6 +83,7 @@ class Semivalue(ABC):
         # Far to near, so that the tiny reaches of far ranks keep their digits.
         return np.minimum(np.cumsum(steps[::-1])[::-1], 1.0)
 
+    @remembered
     def depth(self, k: int, tol: float, n: int, factor: float = 1.0) -> int:
         """Ranks to keep, of n, so that dropping the others changes no value by more than `tol`.
 
@@ -155,6 +161,7 @@ class Measure(Semivalue):
             total += weight * binomial_chance(count, s, p)
         return total
 
+    @remembered
     def sizes(self, k: int, n: int) -> FloatArray:
         total = np.zeros(k)
         for p, weight in zip(self.nodes, self.weights, strict=True):
@@ -348,6 +355,11 @@ def as_semivalue(semivalue: Semivalue | str) -> Semivalue:
             f"semivalue must be a Semivalue or a string; got {type(semivalue).__name__}. "
             'Use "banzhaf", "shapley", "loo", "beta(4,1)" or an object such as pivotal.Banzhaf(0.3).'
         )
+    return _read(semivalue)
+
+
+@lru_cache
+def _read(semivalue: str) -> Semivalue:
     measure = _MEASURE.fullmatch(semivalue.strip().lower())
     if measure is not None:
         return Measure(_numbers(measure["nodes"]), _numbers(measure["weights"]))

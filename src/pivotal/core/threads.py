@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 _Task = TypeVar("_Task")
 
 _limiting = threading.Lock()
+_WORTH_A_THREAD = 2**21  # multiplications, about a millisecond; starting a pool of threads takes some tenths of it
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -26,6 +28,8 @@ def count_threads(n_jobs: int | None) -> int:
     Threads are those of this machine, also where the user chose a backend of joblib whose workers are elsewhere.
     """
     _check_jobs(n_jobs)
+    if n_jobs == 1:
+        return 1
     if chosen_backend() is None:
         return int(effective_n_jobs(n_jobs))
     with parallel_config("threading"):
@@ -55,9 +59,14 @@ def _check_jobs(n_jobs: int | None) -> None:
         )
 
 
-def slices(n_items: int, most: int, n_threads: int) -> list[slice]:
-    """Cut `n_items` into slices of at most `most` and nearly equal size, as many for each thread."""
+def slices(n_items: int, most: int, n_threads: int, cost: float = math.inf) -> list[slice]:
+    """Cut `n_items` into slices of at most `most` and nearly equal size, as many for each thread.
+
+    All of them are one slice where the operations that an item costs add up to less than starting threads does.
+    """
     n_slices = max(1, -(-n_items // max(1, most)))
+    if n_slices == 1 and n_items * cost < _WORTH_A_THREAD:
+        return [slice(0, n_items)]
     n_slices = min(n_items, -(-n_slices // n_threads) * n_threads)
     bounds = [n_items * i // n_slices for i in range(n_slices + 1)]
     return [slice(start, stop) for start, stop in pairwise(bounds)]
@@ -106,14 +115,14 @@ def check_cancelled() -> None:
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _blas() -> list[Any]:
     """Find the libraries once: looking for them takes longer than a small search."""
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def find_libraries_again() -> None:
     """Look for the libraries anew when next needed: a package that was just imported may have brought its own."""
-    _controller.cache_clear()
+    _blas.cache_clear()
 
 
 @contextmanager
@@ -126,8 +135,13 @@ def single_threaded_blas() -> Iterator[None]:
     if not _limiting.acquire(blocking=False):
         yield
         return
+    # What `ThreadpoolController.limit` does, without describing every library on the way.
+    libraries = [(library, library.num_threads) for library in _blas()]
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
+        for library, _ in libraries:
+            library.set_num_threads(1)
+        yield
     finally:
+        for library, n_threads in libraries:
+            library.set_num_threads(n_threads)
         _limiting.release()

@@ -117,7 +117,7 @@ class DenseEuclidean:
         def prepare(rows: slice) -> None:
             centre_rows(X[rows], self._centre, self._scale, self._points[rows], self._norms[:n_train][rows])
 
-        run_all(prepare, slices(n_train, n_train, n_threads), n_threads)
+        run_all(prepare, slices(n_train, n_train, n_threads, 4 * n_features), n_threads)
         groups = -(-n_features // _TILE_FEATURES)
         self._error, self._growth = _error(min(n_features, _TILE_FEATURES) + groups, _SINGLE, n_features)
 
@@ -128,7 +128,7 @@ class DenseEuclidean:
 
     def search(self, queries: FloatArray, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query, float64 (n_queries, n_features)."""
-        n_queries, n_train = queries.shape[0], self._X.shape[0]
+        n_queries, (n_train, n_features) = queries.shape[0], self._X.shape
         indices, distances = empty_result(n_queries, depth)
         if _sorts_everything(depth, n_train):
             most, fill = _rows_at_once(n_train, n_threads), self._sort_all
@@ -140,7 +140,7 @@ class DenseEuclidean:
             fill(queries[part], indices[part], distances[part])
 
         with single_threaded_blas():
-            run_all(work, slices(n_queries, most, n_threads), n_threads)
+            run_all(work, slices(n_queries, most, n_threads, n_train * (n_features + 8)), n_threads)
         return indices, distances
 
     def _sort_all(self, queries: FloatArray, indices: IndexArray, distances: FloatArray) -> None:

@@ -210,9 +210,9 @@ def _flag(flag: bool | np.bool_ | None) -> bool | None:
 
 def as_count(name: str, number: SupportsIndex) -> int:
     """Return a positive integer, or raise."""
-    if isinstance(number, bool) or not isinstance(number, SupportsIndex) or operator.index(number) < 1:
-        raise ValueError(f"{name} must be a positive integer; got {number!r}.")
-    return operator.index(number)
+    if not isinstance(number, bool) and hasattr(number, "__index__") and operator.index(number) >= 1:
+        return operator.index(number)
+    raise ValueError(f"{name} must be a positive integer; got {number!r}.")
 
 
 def _errors(name: str, standard_error: ArrayLike, n_train: int) -> FloatArray:

@@ -41,7 +41,7 @@ class Classes:
     """
 
     def __init__(self, labels: AnyArray) -> None:
-        known = ClassCodes.of(labels, counted=False)
+        known = ClassCodes.of(labels)
         self.given: CodeArray = known.encode(labels, "labels").astype(np.int32)
         self._labels: list[Any] = list(known.classes)
         self.names = [as_text(label) for label in self._labels]

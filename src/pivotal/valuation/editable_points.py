@@ -56,11 +56,15 @@ class EditablePoints(PointValuation):
                 f"neighbours that can be found again among other points; got {wrong}. Use KNNValuation."
             )
 
-    def update(
-        self, X: Any, y: Any, query_weights: QueryWeights = ALIKE, names: tuple[str, str] = ("X_test", "y_test")
+    def count(
+        self,
+        X: Any,
+        targets: AnyArray,
+        query_weights: QueryWeights = ALIKE,
+        names: tuple[str, str] = ("X_test", "y_test"),
     ) -> Self:
-        """Count checked queries, or the training points themselves when X is None."""
-        batch, itself = self.batch(X, y, query_weights, names), X is None
+        """Count checked queries with labels as numbers, or the training points themselves when X is None."""
+        batch, itself = self.batch(X, targets, query_weights, names), X is None
         say_here(self.resources.n_jobs, "points that may be edited are valued here")
         if self.n_queries and (itself or self.self_valuation):
             raise ValueError(
@@ -158,7 +162,7 @@ class EditablePoints(PointValuation):
     def _make_engine(self, labels: AnyArray, classes: Sequence[Any], n_players: int) -> Engine:
         encoding = self.encoding if self.encoding.codes is None else LabelEncoding(ClassCodes(pd.Index(classes)))
         shape = self.shape(n_players, encoding, self_valuation=False)
-        return Engine(self.spec, labels, shape, n_jobs=self.resources.n_jobs, recorder=self.recorder(encoding))
+        return Engine(self.spec, labels, shape, n_jobs=self.n_threads, recorder=self.recorder(encoding))
 
     def _make_index(self, points: Any) -> Index:
         return self._index_of(self.spec.neighbors, points)
@@ -167,7 +171,7 @@ class EditablePoints(PointValuation):
         return self._index_of("brute", points)
 
     def _index_of(self, neighbors: Any, points: Any) -> Index:
-        metric, n_jobs = self.spec.metric, self.resources.n_jobs
+        metric, n_jobs = self.spec.metric, self.n_threads
         return as_index(neighbors, points, metric=metric.name, metric_params=metric.parameters, n_jobs=n_jobs)
 
     def _is_local(self) -> bool:

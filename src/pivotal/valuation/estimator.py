@@ -174,7 +174,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             raise ValueError("update needs both X and y, or neither for leave-one-out queries; got only one of them.")
         if X is not None:
             X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        self._points.resources = self._resources()
+        self._points.use(self._resources())
         self._points.update(X, y, as_query_weights(query_weights), ("X", "y"))
         return self
 

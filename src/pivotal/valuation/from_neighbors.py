@@ -132,10 +132,9 @@ def value_from_neighbors(
         valuation = GroupValuation.of(spec, resources, groups, y_train, y_test, counts)
         return _value_groups(valuation, indices, votes, about)
     itself = y_test is None
+    labels, targets, encoding = LabelEncoding.of(spec.game.task, y_train, y_test, classes=spec.classes)
     if itself:
-        y_test = y_train
-    labels, encoding = LabelEncoding.of(spec.game.task, y_train, y_test, classes=spec.classes)
-    targets = encoding.encode(y_test, "y_test")
+        targets = labels
     weights = counts.of(targets, encoding.codes)
     about |= {"ids": as_ids(ids_of(y_train, ids), len(labels))}
     recorder = PerQueryRecorder(spec.k, encoding.classes, resources.budget) if spec.method.per_query else None

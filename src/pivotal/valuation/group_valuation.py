@@ -71,8 +71,8 @@ class GroupValuation:
                 "groups are valued by the methods exact, coalitions and permutations, for all queries together; got "
                 f"method={str(spec.method)!r}. Use one of these."
             )
-        labels, encoding = LabelEncoding.of(spec.game.task, y_train, y_test, classes=spec.classes, tables=False)
-        targets = encoding.encode(y_test, "y_test")
+        task, classes = spec.game.task, spec.classes
+        labels, targets, encoding = LabelEncoding.of(task, y_train, y_test, classes=classes, tables=False)
         owners = Owners.of(groups, len(labels))
         spec.method.plan  # noqa: B018  # a search may take long: what cannot be sampled is said before
         weights = query_weights.of(targets, encoding.codes)

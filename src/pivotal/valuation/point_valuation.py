@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 from pivotal.core.config import Resources
@@ -12,6 +11,7 @@ from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.query_weights import ALIKE, QueryWeights
 from pivotal.core.settings_text import describe_choice
 from pivotal.core.spec import Spec
+from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.core.version import __version__
@@ -61,20 +61,29 @@ class PointValuation:
         names: tuple[str, str] = ("X_train", "y_train"),
     ) -> None:
         self.spec, self.resources = spec, resources
+        self.n_threads = count_threads(resources.n_jobs)  # once: the system is asked how many processors there are
         self.check(spec)
-        self.labels, self.encoding = LabelEncoding.of(spec.game.task, y, y_test, classes=spec.classes, name=names[1])
+        self.labels, self.targets, self.encoding = LabelEncoding.of(
+            spec.game.task, y, y_test, classes=spec.classes, name=names[1]
+        )
         check_same_length(X, self.labels, *names)
         self.ids = as_ids(ids, len(self.labels))
         how: dict[str, Any] = {
             "metric": spec.metric.name,
             "metric_params": spec.metric.parameters,
-            "n_jobs": resources.n_jobs,
+            "n_jobs": self.n_threads,
         }
         self.features = X
         self.index: Index = as_index(spec.neighbors, X, max_memory=resources.max_memory, **how)
         self.audit = NeighborAudit(spec.neighbors, self.index, X, **how)
         self.engine: Any = None  # made for the first query
         self.self_valuation = False
+
+    def use(self, resources: Resources) -> None:
+        """Go on with other resources."""
+        if resources.n_jobs != self.resources.n_jobs:
+            self.n_threads = count_threads(resources.n_jobs)
+        self.resources = resources
 
     @staticmethod
     def check(spec: Spec) -> None:
@@ -101,20 +110,33 @@ class PointValuation:
     def result(self) -> Values:
         """Return the values with error bound, ids and settings."""
         spec = self.spec
+        exact, recall = self.audit.verdict(spec.k, weighted=spec.weights.weighted)
         values: Values = self._counted().result(
             ids=self.ids,
+            neighbors_exact=exact,
+            recall=recall,
             vote_resolution=spec.vote_resolution,
             settings=spec.settings(),
             details={"self_valuation": self.self_valuation, "version": __version__},
         )
-        exact, recall = self.audit.verdict(spec.k, weighted=spec.weights.weighted)
-        return replace(values, neighbors_exact=exact, recall=recall)
+        return values
 
     def update(
         self, X: Any, y: Any, query_weights: QueryWeights = ALIKE, names: tuple[str, str] = ("X_test", "y_test")
     ) -> Self:
-        """Count checked queries, or the training points themselves when X is None."""
-        batch = self.batch(X, y, query_weights, names)
+        """Count checked queries with labels as users have them, or the training points themselves when X is None."""
+        targets = self.labels if X is None else self.encoding.encode(y, names[1])
+        return self.count(X, targets, query_weights, names)
+
+    def count(
+        self,
+        X: Any,
+        targets: AnyArray,
+        query_weights: QueryWeights = ALIKE,
+        names: tuple[str, str] = ("X_test", "y_test"),
+    ) -> Self:
+        """Count checked queries with labels as numbers."""
+        batch = self.batch(X, targets, query_weights, names)
         engine = self.engine_for(self_valuation=X is None)
         if (radius := self.spec.game.radius) is not None:
             self._check_finds_all()
@@ -127,12 +149,12 @@ class PointValuation:
         return self
 
     def batch(
-        self, X: Any, y: Any, query_weights: QueryWeights, names: tuple[str, str] = ("X_test", "y_test")
+        self, X: Any, targets: AnyArray, query_weights: QueryWeights, names: tuple[str, str] = ("X_test", "y_test")
     ) -> Batch:
         """Return checked queries with their labels and weights; the training points when X is None."""
-        targets: AnyArray = self.labels
-        if X is not None:
-            targets = self.encoding.encode(y, names[1])
+        if X is None:
+            targets = self.labels
+        else:
             check_same_length(X, targets, *names)
         weights = query_weights.of(targets, self.encoding.codes)
         return Batch(self.index, self.features, X, targets, weights, self.resources)
@@ -149,7 +171,7 @@ class PointValuation:
             return engine
         shape = self.shape(len(self.labels), self.encoding, self_valuation=self_valuation)
         engine = make_counter(
-            self.spec, self.labels, shape, n_jobs=self.resources.n_jobs, recorder=self.recorder(self.encoding)
+            self.spec, self.labels, shape, n_jobs=self.n_threads, recorder=self.recorder(self.encoding)
         )
         self.engine, self.self_valuation = engine, self_valuation
         return engine

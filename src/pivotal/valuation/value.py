@@ -194,7 +194,7 @@ def value(
     features = read_points(X_train)
     queries = read_queries(X_test, features)
     points = PointValuation(spec, resources, features, y_train, y_test=y_test, ids=names)
-    return points.update(queries, y_test, counts).result()
+    return points.count(queries, points.targets, counts).result()
 
 
 def _for_groups(method: Any) -> Any:

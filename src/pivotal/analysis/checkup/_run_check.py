@@ -347,10 +347,8 @@ def _read(X: Any, y: Any, columns: pd.DataFrame | None, ids: npt.ArrayLike | Non
         return _Given(features, content, labels, nothing, np.empty(0), regression=True, ids=names)
     labels = as_labels(y, "y")
     check_same_length(features, labels, "X", "y")
-    known = ClassCodes.of(labels)
-    return _Given(
-        features, content, labels, known.encode(labels, "y"), np.asarray(known.classes), regression=False, ids=names
-    )
+    known, codes, _ = ClassCodes.encoding(labels)
+    return _Given(features, content, labels, codes, np.asarray(known.classes), regression=False, ids=names)
 
 
 def _as_frame(X: Any) -> pd.DataFrame:

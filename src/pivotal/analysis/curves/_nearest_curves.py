@@ -27,7 +27,7 @@ from pivotal.analysis.curves._scoring import (
     ask,
     name_of_scoring,
 )
-from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_same_kind
+from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -130,9 +130,10 @@ class NearestModel:
             targets = self._truth
         else:
             train, self._truth = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
-            check_same_kind(train, self._truth)
-            shown = (train, self._truth) if also is None or also.size == 0 else (train, self._truth, also)
-            self._codes = _in_order(ClassCodes.of(*shown))
+            codes = ClassCodes.encoding(train, self._truth)[0]
+            if also is not None and also.size:
+                codes = ClassCodes.of(np.asarray(codes.classes), also)
+            self._codes = codes.in_order()
             self.labels, targets = self.encode(train, "y_train"), self.encode(self._truth, "y_test")
         check_same_length(self.X, self.labels, "X_train", "y_train")
         check_same_length(self.queries, targets, "X_test", "y_test")
@@ -304,11 +305,3 @@ class NearestModel:
         if self._sum is not None:
             return self._sum.finish(totals.sum(axis=0))
         return np.array([self.score(row) for row in table])
-
-
-def _in_order(codes: ClassCodes) -> ClassCodes:
-    """Sort the classes, as scikit-learn does: the lowest of equals wins a vote."""
-    try:
-        return ClassCodes(codes.classes.sort_values())
-    except TypeError:  # text beside numbers
-        return ClassCodes(codes.classes[np.argsort([str(label) for label in codes.classes], kind="stable")])

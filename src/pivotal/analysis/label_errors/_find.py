@@ -207,8 +207,7 @@ def _find(
         return find_wrong_numbers(request, labels)
     if kind == "multilabel":
         return find_wrong_cells(request, labels, _names_of(y, labels.shape[1]))
-    known = ClassCodes.of(labels, classes=_classes(labels, said=task != "auto"))
-    codes = known.encode(labels, "y")
+    known, codes, _ = ClassCodes.encoding(labels, classes=_classes(labels, said=task != "auto"))
     if kept is not None:
         kept.codes, kept.labels = codes, known.classes.to_numpy()
     return find_wrong_classes(request, labels, codes, len(known.classes), kept)

@@ -84,8 +84,7 @@ class SelectionData:
                 f"precomputed X must have a distance for every pair of rows; got shape {features.shape}. "
                 "Pass a square matrix."
             )
-        known = ClassCodes.of(labels)
-        codes = known.encode(labels, "y")
+        known, codes, _ = ClassCodes.encoding(labels)
         queries, targets = None, codes
         if X_test is not None:
             like = None if metric == "precomputed" else features

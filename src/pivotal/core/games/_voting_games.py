@@ -82,6 +82,10 @@ class Hard(Game):
         if self.other_classes == "count":
             labels, ballots = labels[:, :k], ballots[:, :k]
         right = labels == targets[:, np.newaxis]
+        if n_classes <= 2:  # one game, among all who vote
+            lead = np.where(right[:, :k], ballots[:, :k], -ballots[:, :k]).sum(axis=1)
+            ahead: FloatArray = ((lead >= 0) if self.tie == "win" else (lead > 0)).astype(np.float64)
+            return ahead
         present = np.unique(labels)
         # All classes without a member play one and the same game: it is played once and counted as often as needed.
         n_absent = max(1, n_classes - 1) - (present[:, np.newaxis] != targets).sum(axis=0)

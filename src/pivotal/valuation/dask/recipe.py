@@ -198,7 +198,7 @@ def _classes(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary
     seen = [summary.labels for summary in (*shards, *blocks) if summary.n_rows]
     if any(block.n_rows for block in blocks):
         check_same_kind(_labels(shards), _labels(blocks))
-    codes = ClassCodes.of(*seen, classes=recipe.spec.classes, counted=False)
+    codes = ClassCodes.of(*seen, classes=recipe.spec.classes)
     members = np.zeros(len(codes.classes), np.int64)
     for shard in shards:
         if shard.n_rows:

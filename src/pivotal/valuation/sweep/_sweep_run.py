@@ -108,7 +108,7 @@ def sweep(
     queries = read_queries(X_test, features)
     first = PointValuation(chosen[0][1], resources, features, y_train, y_test=y_test, ids=ids_of(X_train, ids))
     models = [first.with_spec(spec) for _, spec, _ in chosen]
-    _count(first, models, queries, y_test, as_query_weights(query_weights))
+    _count(first, models, queries, as_query_weights(query_weights))
     results = {setting: model.result() for (setting, _, _), model in zip(chosen, models, strict=True)}
     labels = {
         (name, identity_of(own[name])): str(getattr(setting, name))
@@ -119,11 +119,11 @@ def sweep(
     return Sweep(MappingProxyType(results), MappingProxyType(labels))
 
 
-def _count(first: PointValuation, models: list[PointValuation], X: Any, y: Any, query_weights: QueryWeights) -> None:
+def _count(first: PointValuation, models: list[PointValuation], X: Any, query_weights: QueryWeights) -> None:
     """Take all queries through the engines of all models, block by block."""
     itself, resources = X is None, first.resources
     say_here(resources.n_jobs, "a sweep shares one search among its settings")
-    batch = first.batch(X, y, query_weights)
+    batch = first.batch(X, first.targets, query_weights)
     targets, weights = batch.targets, batch.weights
     engines = [model.engine_for(self_valuation=itself) for model in models]
     depth = max(model.depth(engine, self_valuation=itself) for model, engine in zip(models, engines, strict=True))
