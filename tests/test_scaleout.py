@@ -25,6 +25,8 @@ from scipy import sparse
 import flat
 import pivotal
 from effort import examples
+from pivotal.engine import exact
+from pivotal.engine.exact import Engine
 from pivotal.valuation.dask import LazyValues
 from pivotal.valuation.dask.graph import build
 
@@ -405,3 +407,36 @@ def test_a_model_brings_its_settings() -> None:
     (X, y), (Q, t) = points(20), points(5, 1)
     model = KNeighborsClassifier(3, weights="distance").fit(X, y)
     agree(pivotal.value(model=model, X_test=cut(Q, [2, 3]), y_test=t), pivotal.value(model=model, X_test=Q, y_test=t))
+
+
+class _Counted(pivotal.Shapley):
+    """A semivalue of the user's, which says how often it was asked."""
+
+    asked = 0
+
+    def joined(self, n: Any, s: int) -> Any:
+        type(self).asked += 1
+        return super().joined(n, s)
+
+
+@pytest.mark.parametrize("each_other", [False, True])
+def test_what_the_call_knows_is_not_worked_out_block_by_block(
+    monkeypatch: pytest.MonkeyPatch, *, each_other: bool
+) -> None:
+    made: list[str] = []
+    start, solver = Engine.__init__, exact.make_solver
+    monkeypatch.setattr(Engine, "__init__", lambda *a, **b: (made.append("engine"), start(*a, **b))[1])
+    monkeypatch.setattr(exact, "make_solver", lambda *a, **b: (made.append("solver"), solver(*a, **b))[1])
+    X, y = points(24)
+    queries = () if each_other else points(16, seed=1)
+    work = []
+    for block_size in (1, 16):
+        made.clear()
+        _Counted.asked = 0
+        with pivotal.config_context(block_size=block_size):
+            lazy = pivotal.value(cut(X, (12, 12)), y, *queries, k=3, semivalue=_Counted())
+            values = lazy.compute().values
+        work.append((tuple(made), _Counted.asked, values))
+    assert work[0][:2] == work[1][:2]
+    assert work[0][0] == ("engine", "solver")
+    np.testing.assert_array_equal(work[0][2], work[1][2])

@@ -202,8 +202,12 @@ class Engine:
     def solved(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Solved:
         """Solve some queries without counting them: the half of `add` that can be done elsewhere."""
         indices = np.ascontiguousarray(indices)
-        block, values, dropped = self.solve(indices, votes, targets)
-        game, n_classes = self._game, self._n_classes
+        return self.solved_block(indices, self.block(indices, votes, targets))
+
+    def solved_block(self, indices: IndexArray, block: Block) -> Solved:
+        """Do the same where the labels of the neighbours are at hand, whatever points the engine knows itself."""
+        values, dropped = self.solve(block)
+        game, n_classes, targets = self._game, self._n_classes, block.targets
         return Solved(
             indices,
             values,
@@ -240,20 +244,18 @@ class Engine:
         other._sums, other._recorder, other._scratch, other._n_threads = _RunningSums.nothing(0), None, {}, 1
         return other
 
-    def solve(
-        self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray
-    ) -> tuple[Block, FloatArray, FloatArray]:
-        """Return queries as a block, the values of their neighbours, and a bound on what truncation costs each."""
-        # One memory layout, or numba would compile the kernels once more for every other.
-        votes = None if votes is None else np.ascontiguousarray(votes)
-        block = Block(self._labels[indices], votes, targets)
-        values = np.zeros(indices.shape)
-        dropped = np.zeros(len(targets))
+    def block(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Block:
+        """Return some queries with the labels of their neighbours."""
+        return Block(self._labels[indices], votes, targets)
+
+    def solve(self, block: Block) -> tuple[FloatArray, FloatArray]:
+        """Return the values of the neighbours of some queries, and a bound on what truncation costs each query."""
+        values, dropped = np.zeros(block.labels.shape), np.zeros(len(block.targets))
         for depth, queries in self._lists.by_depth(block):
             part = block.part(queries, depth)
             values[queries, :depth] = self._solve(part)
             dropped[queries] = self._lists.dropped(part)
-        return block, values, dropped
+        return values, dropped
 
     def with_labels(self, labels: AnyArray) -> Engine:
         """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
@@ -302,7 +304,8 @@ class Engine:
     def precision(self) -> tuple[int, float]:
         """Return how long the lists were that were solved, and a bound on the error of integrating over p."""
         depth, error = self._remote_precision
-        return max(depth, *self._solvers), max(error, *(solver.error for solver in self._solvers.values()))
+        solvers = list(self._solvers.items())  # at once: another thread may be adding one
+        return max(depth, *(own for own, _ in solvers)), max(error, *(solver.error for _, solver in solvers))
 
     def _solver_for(self, depth: int) -> Solver:
         if depth not in self._solvers:

@@ -346,7 +346,8 @@ class EditableEngine:
             indices = state.near.first(columns, rows)
             votes = self._search.votes(state.near.distances[rows, :seen], rows)
             votes = None if votes is None else votes[:, :columns]
-            block, values, dropped = state.engine.solve(indices, votes, state.targets[rows])
+            block = state.engine.block(indices, votes, state.targets[rows])
+            values, dropped = state.engine.solve(block)
             n_classes = state.engine.n_classes
             answers.values[rows], answers.dropped[rows] = values, dropped
             answers.full_utility[rows] = self._game.full_utility(

@@ -10,9 +10,8 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features
-from pivotal.engine.exact import Engine
-from pivotal.engine.game_shape import GameShape
 from pivotal.engine.point_sums import PointSums
+from pivotal.engine.solvers import Block
 from pivotal.engine.totals import QueryTotals
 from pivotal.neighbors import Index, as_index
 from pivotal.valuation.dask.recipe import Plan
@@ -210,7 +209,7 @@ def number_queries(plan: Plan, chunk: int, part: Part) -> int:
 
 def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray | None, first: int) -> Parts:
     """Return the values of the neighbours of a block of queries, the first of which has this number."""
-    recipe, n_queries = plan.recipe, len(targets)
+    spec, n_queries = plan.recipe.spec, len(targets)
     if n_queries != near.points.shape[0]:
         raise ValueError(
             f"X_test and y_test must have the same rows in each chunk; got {near.points.shape[0]} and {n_queries} in "
@@ -221,20 +220,10 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
         account = Account(nothing, nothing, nothing, weights, utility_range, plan.depth, 0.0, short=False)
         none = np.empty(0, np.int64)
         return Parts(none, nothing, np.zeros(len(plan.starts), np.int64), none, account)
-    # The points that occur are the training set of an engine that need not know the others.
-    occurring, places = np.unique(near.points, return_inverse=True)
-    places = places.reshape(near.points.shape)
-    labels = np.empty(len(occurring), near.labels.dtype)
-    labels[places] = near.labels
-    spec = recipe.spec
-    shape = GameShape(plan.n_players, plan.n_classes, plan.n_players, spec.largest_vote, members=plan.members)
-    engine = Engine(spec, labels, shape, n_jobs=1)
     votes = spec.votes(near.distances, first)
-    votes = None if votes is None else votes[:, : plan.depth]
-    places = np.ascontiguousarray(places[:, : plan.depth])
-    short = not engine.suffices(places, targets)
-    solved = engine.solved(places, votes, targets)
-    values, utility_range = solved.values, spec.game.utility_range(plan.n_classes, plan.extremes, targets)
+    points, labels = near.points[:, : plan.depth], near.labels[:, : plan.depth]
+    solved = plan.engine.solved_block(points, Block(labels, None if votes is None else votes[:, : plan.depth], targets))
+    values, top_k = solved.values, spec.game.sees_only_top_k(plan.n_classes)
     if weights is not None:
         values *= weights[:, np.newaxis]
     account = Account(
@@ -242,11 +231,11 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
         solved.empty_utility,
         solved.dropped,
         weights,
-        utility_range,
+        solved.utility_range,
         *solved.precision,
-        short=short,
+        short=not top_k and bool((solved.dropped > spec.tol).any()),
     )
-    return _by_shard(plan, near.points[:, : plan.depth], values, account)
+    return _by_shard(plan, points, values, account)
 
 
 def _by_shard(plan: Plan, points: IndexArray, values: FloatArray, account: Account) -> Parts:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from pivotal.core.labels import ClassCodes, as_labels, as_responses, check_class
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.truncation import Truncation
 from pivotal.neighbors import fitting_queries
@@ -116,6 +118,16 @@ class Plan:
     def n_classes(self) -> int:
         """Number of classes; 0 for regression."""
         return 0 if self.codes is None else len(self.codes.classes)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What solves a block: made once by every worker, which has one plan for all its tasks."""
+        spec = self.recipe.spec
+        shape = GameShape(self.n_players, self.n_classes, self.n_players, spec.largest_vote, members=self.members)
+        return Engine(spec, self.extremes, shape, n_jobs=1)  # it is handed the labels of the neighbours it meets
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without the engine
 
     @property
     def length(self) -> int:
