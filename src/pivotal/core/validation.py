@@ -182,13 +182,13 @@ def check_lists(indices: npt.ArrayLike, n_train: int, n_queries: int) -> IndexAr
     return lists
 
 
-def check_not_own(lists: IndexArray) -> None:
-    """Raise if a point is its own neighbour in lists that have a row per training point."""
-    own = np.flatnonzero((lists == np.arange(lists.shape[0])[:, np.newaxis]).any(axis=1))
+def check_not_own(points: IndexArray, owners: IndexArray) -> None:
+    """Raise if a point is its own neighbour, given whose neighbour each of the points is."""
+    own = points[points == owners]
     if own.size:
         raise ValueError(
             f"points that value each other must not be among their own neighbours; point {own[0]} is. "
-            "Leave each point out of its own row, or pass y_test."
+            "Leave each point out of its own list, or pass y_test."
         )
 
 

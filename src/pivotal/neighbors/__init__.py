@@ -21,7 +21,7 @@ an index that is not known to be exact; `Index.exact` says what it is, and an ob
 
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
 from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
-from pivotal.neighbors._balls import Balls, as_balls, check_no_own
+from pivotal.neighbors._balls import Balls, as_balls
 from pivotal.neighbors._external import ExternalIndex, TreeIndex
 from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of, shells_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
@@ -60,7 +60,6 @@ __all__ = [
     "as_index",
     "audited_queries",
     "blocks",
-    "check_no_own",
     "fitting_queries",
     "is_exact",
     "is_source",

@@ -29,6 +29,7 @@ from pivotal.kernels.measure import centre_rows, measure_rows, unit_rows
 from pivotal.neighbors._external import TREES
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
+from pivotal.neighbors.lists import nearest_of
 from pivotal.neighbors.metrics import Engine, Metric, check_size, make_engine
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
@@ -188,10 +189,7 @@ class ApproximateIndex(Index):
             starts = np.count_nonzero(candidates[part] < 0, axis=1)
             for i, row in enumerate(range(part.start, part.stop)):
                 self._space.measure(queries[row], candidates[row], starts[i], gaps[i])
-            # Stable, so that equals stay in order of index.
-            order = np.argsort(gaps, axis=1, kind="stable")[:, :depth]
-            indices[part] = np.take_along_axis(candidates[part], order, 1)
-            distances[part] = np.take_along_axis(gaps, order, 1)
+            distances[part], indices[part] = nearest_of(depth, gaps, candidates[part])
 
         run_all(work, slices(len(queries), 4096, self._n_threads), self._n_threads)
         return indices, distances

@@ -12,7 +12,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 from pivotal.neighbors.brute import Neighbors
 
-__all__ = ["Balls", "as_balls", "check_no_own", "find_balls"]
+__all__ = ["Balls", "as_balls", "find_balls"]
 
 _FIRST_QUERIES = 32  # they tell how long lists should be
 _FIRST_DEPTH = 64
@@ -190,17 +190,6 @@ def as_balls(lists: Any, n_train: int, n_queries: int) -> Balls:
         where = query[order][1:][twice][0]
         raise ValueError(f"indices must name each training point at most once per query; query {where} does not.")
     return balls
-
-
-def check_no_own(balls: Balls) -> None:
-    """Raise if a point is in its own ball, where every training point has one."""
-    owners = np.repeat(np.arange(len(balls.sizes)), balls.sizes)
-    own = balls.members[balls.members == owners]
-    if own.size:
-        raise ValueError(
-            f"points that value each other must not be among their own neighbours; point {own[0]} is. "
-            "Leave each point out of its own list, or pass y_test."
-        )
 
 
 def _as_row(row: npt.ArrayLike) -> IndexArray:

@@ -15,7 +15,8 @@ from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_features, is_sparse
 from pivotal.neighbors.brute import Neighbors, empty_result
-from pivotal.neighbors.index import Index, order_ties
+from pivotal.neighbors.index import Index
+from pivotal.neighbors.lists import order_ties
 from pivotal.neighbors.metrics import Metric, check_size
 
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}

@@ -23,6 +23,7 @@ from pivotal.neighbors._sources import is_source, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, SparseEuclidean, empty_result
 from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, by_rows
+from pivotal.neighbors.lists import nearest_of
 from pivotal.neighbors.metrics import Metric, check_size, make_engine
 
 __all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of", "shells_of"]
@@ -225,9 +226,7 @@ class AutoIndex(BruteIndex):
             gaps = np.empty(far.shape)
             for i, row in enumerate(range(part.start, part.stop)):
                 measure_rows(self._X, queries[row], candidates[i], 0, gaps.shape[1], squared, gaps[i])
-            order = np.argsort(gaps, axis=1, kind="stable")[:, :depth]
-            indices[part] = np.take_along_axis(candidates, order, 1)
-            distances[part] = np.take_along_axis(gaps, order, 1)
+            distances[part], indices[part] = nearest_of(depth, gaps, candidates)
             # The tree computes the same distances, up to a few units in the last place.
             last = far[:, -1] ** 2 if squared else far[:, -1]
             unsure[part] = ~(last * (1 - 1e-12) > distances[part, -1])

@@ -28,6 +28,7 @@ from pivotal.core.validation import check_features, is_sparse
 from pivotal.neighbors._sources import Chunk, RowSource, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result
 from pivotal.neighbors.index import ENTRY_BYTES, Index
+from pivotal.neighbors.lists import nearest_of
 from pivotal.neighbors.metrics import Engine, Metric, check_size, make_engine
 
 __all__ = ["ChunkedIndex"]
@@ -195,11 +196,9 @@ def merge(indices: IndexArray, distances: FloatArray, found: int, near: IndexArr
     if not better.size:
         return
     both_far = np.concatenate([distances[better, :found], far[better]], axis=1)
-    # Stable, so of equal distances the lower index is first; and quick, as there are two runs in order.
-    order = np.argsort(both_far, axis=1, kind="stable")[:, :depth]
     both_near = np.concatenate([indices[better, :found], near[better]], axis=1)
-    distances[better, : order.shape[1]] = np.take_along_axis(both_far, order, 1)
-    indices[better, : order.shape[1]] = np.take_along_axis(both_near, order, 1)
+    both_far, both_near = nearest_of(depth, both_far, both_near)
+    distances[better, : both_far.shape[1]], indices[better, : both_near.shape[1]] = both_far, both_near
 
 
 def _read_ahead(chunks: Iterator[Chunk]) -> Generator[Chunk]:

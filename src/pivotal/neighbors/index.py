@@ -17,6 +17,7 @@ from pivotal.core.validation import check_features, is_sparse
 from pivotal.neighbors._balls import Balls, find_balls
 from pivotal.neighbors._sources import take_rows
 from pivotal.neighbors.brute import Neighbors
+from pivotal.neighbors.lists import leave_out_own
 
 # What an entry of a list takes on its way through the package: index, distance, weight, vote, class, value.
 ENTRY_BYTES = 40
@@ -116,10 +117,8 @@ class Index(ABC):
         """Return the `depth` nearest of some training points, without the points themselves."""
         depth = self._check_depth(depth, self.n_train - 1)
         indices, distances = self.search(points, depth + 1)
-        others = indices != own[:, np.newaxis]
-        # Behind many duplicates with lower indices a point is not even in its own list; then the last one is too many.
-        others[others.all(axis=1), -1] = False
-        return indices[others].reshape(-1, depth), distances[others].reshape(-1, depth)
+        found, gaps = leave_out_own(own, indices, distances)
+        return found, gaps
 
     def search_radius(self, queries: Any, radius: float, max_memory: int | None = None) -> Iterator[Balls]:
         """Yield all training points within a radius of each query, some queries at a time, in their order.
@@ -181,14 +180,6 @@ def fitting_queries(depth: int, max_memory: int | None = None) -> int:
     """Return how many lists fit into memory; no more than a few seconds' work, for progress and interruption."""
     budget = _BLOCK_BYTES if max_memory is None else max_memory // 2
     return max(1, min(_QUERIES_AT_ONCE, budget // (ENTRY_BYTES * depth)))
-
-
-def order_ties(indices: AnyArray, distances: AnyArray) -> Neighbors:
-    """Put equal distances of each row in order of index."""
-    if (distances[:, 1:] == distances[:, :-1]).any():
-        order = np.lexsort((indices, distances), axis=1)
-        indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
-    return indices, distances
 
 
 def by_rows(X: Any) -> Any:

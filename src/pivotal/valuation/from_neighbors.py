@@ -26,7 +26,7 @@ from pivotal.engine.build import make_counter
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.sampling.drawing import check_sampled_votes
-from pivotal.neighbors import Balls, as_balls, check_no_own, fitting_queries
+from pivotal.neighbors import Balls, as_balls, fitting_queries
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.per_query import PerQueryRecorder
 from pivotal.results.values import Values
@@ -148,7 +148,7 @@ def value_from_neighbors(
         return counter.result(details=details, **about)
     lists, ballots = _read_lists(indices, votes, len(labels), len(targets))
     if itself:
-        check_not_own(lists)
+        check_not_own(lists, np.arange(len(lists))[:, np.newaxis])
     if ballots is not None:
         check_votes_allowed(spec.game, spec.plan)
         details["weights"] = "votes"
@@ -201,7 +201,7 @@ def _count_balls(
 ) -> None:
     """Count the queries of a game that all points within a radius play."""
     if itself:
-        check_no_own(balls)
+        check_not_own(balls.members, np.repeat(np.arange(len(balls.sizes)), balls.sizes))
     for step in counter.passes(len(targets)):
         step.add([balls], None, targets, weights)
 

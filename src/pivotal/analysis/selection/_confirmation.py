@@ -15,6 +15,7 @@ from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.neighbors import Index, blocks
+from pivotal.neighbors.lists import leave_out_own
 
 __all__ = ["Opinions", "ask_others"]
 
@@ -91,9 +92,7 @@ def _ask_jury(data: SelectionData, n_jury: int, seed: int, *, progress: bool) ->
     with tqdm(total=data.n_rows, unit="row", disable=not progress, desc="asking neighbours") as bar:
         for part in blocks(data.n_rows, index.block_size(depth + 1, data.max_memory)):
             found = index.search(data.X[part], depth + 1)[0]
-            others = found != seats[part, np.newaxis]  # nobody votes on their own label
-            others[others.all(axis=1), -1] = False
-            labels = codes[found[others].reshape(-1, depth)]
+            labels = codes[leave_out_own(seats[part], found)[0]]  # no row votes on its own label
             for code in range(data.n_classes):
                 votes[part, code] = (labels == code) @ reach
             nearest[part] = labels[:, :_PLURALITY]

@@ -94,10 +94,7 @@ class Finder:
         depth = min(depth, state.n_players)
         if state.queries is not None:
             return NeighborLists.of(*self._index.search(state.queries[queries], depth))
-        indices, distances = self._index.search(state.points[queries], depth + 1)
-        others = indices != queries[:, np.newaxis]
-        others[others.all(axis=1), -1] = False  # behind many duplicates a point is not even on its own list
-        return NeighborLists.of(indices[others].reshape(-1, depth), distances[others].reshape(-1, depth))
+        return NeighborLists.of(*self._index.search_rows(queries, depth))
 
     def find_all(self, state: EditState, queries: IndexArray) -> NeighborLists:
         """Search the lists of any number of queries of a scene."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.neighbors.lists import nearest_of
 
 __all__ = ["NeighborLists"]
 
@@ -133,8 +134,6 @@ class NeighborLists:
         own = self.only(hit)
         both = np.concatenate([own.distances, np.where(joins[hit], distances[hit], np.inf)], axis=1)
         names = np.concatenate([own.indices, np.where(joins[hit], indices[hit], -1).astype(np.int32)], axis=1)
-        order = np.argsort(both, axis=1, kind="stable")[:, : max(width, self.width)]
-        lengths = np.minimum(own.lengths + joins[hit].sum(axis=1), order.shape[1])
-        return self.replaced(
-            hit, NeighborLists(np.take_along_axis(names, order, 1), np.take_along_axis(both, order, 1), lengths)
-        )
+        both, names = nearest_of(max(width, self.width), both, names)
+        lengths = np.minimum(own.lengths + joins[hit].sum(axis=1), both.shape[1])
+        return self.replaced(hit, NeighborLists(names, both, lengths))

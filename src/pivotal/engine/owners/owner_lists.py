@@ -13,6 +13,7 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.neighbors import Index, NeighborAudit, Verdict, as_index, fitting_queries, is_source
+from pivotal.neighbors.lists import nearest_of, order_ties
 from pivotal.neighbors.metrics import Metric
 
 __all__ = ["CellSearch", "keep_nearest", "search_cells"]
@@ -107,8 +108,8 @@ class _Apart:
             near, far = index.search(queries, depth)
             indices[:, start : start + depth], distances[:, start : start + depth] = members[near], far
             start += depth
-        order = np.lexsort((indices, distances), axis=1)
-        return np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
+        far, near = nearest_of(len(indices[0]), distances, indices)
+        return order_ties(near, far)
 
     def block_size(self) -> int:
         return fitting_queries(sum(self._depths))

@@ -14,6 +14,7 @@ from pivotal.engine.point_sums import PointSums
 from pivotal.engine.solvers import Block
 from pivotal.engine.totals import QueryTotals
 from pivotal.neighbors import Index, as_index
+from pivotal.neighbors.lists import nearest_of
 from pivotal.valuation.dask.recipe import Plan
 
 __all__ = [
@@ -192,13 +193,7 @@ def merge(plan: Plan, lists: Sequence[Candidates]) -> Candidates:
     """Return the nearest of several lists, which come in the order of their shards."""
     if len(lists) == 1:
         return lists[0]
-    distances = np.concatenate([candidates.distances for candidates in lists], axis=1)
-    # Stable, so of equal distances the lower index is first; and quick, as there are few runs in order.
-    order = np.argsort(distances, axis=1, kind="stable")[:, : plan.length]
-    distances, points, labels = (
-        np.take_along_axis(np.concatenate([part[field] for part in lists], axis=1), order, 1) for field in range(3)
-    )
-    return Candidates(distances, points, labels)
+    return Candidates(*nearest_of(plan.length, *(np.concatenate(part, axis=1) for part in zip(*lists, strict=True))))
 
 
 def number_queries(plan: Plan, chunk: int, part: Part) -> int:
