@@ -20,6 +20,7 @@ from pivotal.baselines._baseline_inputs import check_positive
 from pivotal.baselines.retraining_game import ModelGame
 from pivotal.baselines.retraining_samplers import Plan, Sampler
 from pivotal.baselines.retraining_store import Store, key_of
+from pivotal.core.coalitions import enumerated_values, members_of
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_workers, single_threaded_blas
@@ -160,19 +161,11 @@ def enumerate_all(table: Table, semivalue: Semivalue, *, progress: bool) -> tupl
     n = table.game.n_players
     utilities = np.empty(2**n)
     no_moves = np.zeros(0, dtype=np.int64)
-    plans: Iterator[Plan] = (
-        Plan(no_moves, (mask >> np.arange(n) & 1).astype(np.bool_), one_by_one=False) for mask in range(2**n)
-    )
+    plans: Iterator[Plan] = (Plan(no_moves, members_of(mask, n), one_by_one=False) for mask in range(2**n))
     bar = tqdm(total=2**n, unit="coalition", disable=not progress, desc="retraining")
     with bar, closing(table.play(plans)) as played:
         for mask, (_, played_once) in enumerate(played):
             utilities[mask] = played_once[0]
             bar.update()
-    masks = np.arange(2**n)
-    weights = np.array([semivalue.mass(size, n - 1 - size) for size in range(n)])
-    values = np.empty(n)
-    for i in range(n):
-        without = masks[masks >> i & 1 == 0]
-        values[i] = weights[np.bitwise_count(without)] @ (utilities[without | 1 << i] - utilities[without])
     # As many additions as coalitions, and weights that are right to a few hundred roundings.
-    return values, (2.0**n + 256.0) * _EPS * float(np.abs(utilities).max())
+    return enumerated_values(utilities, semivalue), (2.0**n + 256.0) * _EPS * float(np.abs(utilities).max())

@@ -3,9 +3,10 @@
 games            the utilities, each defined in exact fractions; `conventions` has those of other packages
 semivalues       how coalitions are drawn; `quadrature` integrates over them
 weights          distances to weights; `voting` turns weights into integer votes
-labels           labels of any kind to class codes; `indicators` for many labels per point
+label_encoding   labels of any kind to class codes and responses, the one place; `labels` checks them, `indicators` has
+                 many per point
 query_weights    how much each query counts
-verify           the oracle: enumerates all coalitions of a small game
+coalitions       all coalitions of a few players, and values by definition; `verify` checks values against them
 given            arguments that were given, told apart from defaults
 identity         a token for any function, object or array, made of its content
 validation       checks of arguments, and their messages; `random` for seeds

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.coalitions import coalitions_by_size, enumerated_values, joining, members_of
 from pivotal.core.games import Game, as_game
 from pivotal.core.semivalues import Semivalue, as_semivalue
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_k, check_tol
 
 __all__ = ["Verification", "verify"]
@@ -154,8 +155,7 @@ def verify(
     codes, code, n_classes = _encode(game, near_first, target, classes)
     utilities = _all_utilities(game, codes, _check_votes(votes, n), code, n_classes, k)
 
-    weights = np.array([drawn.mass(size, n - 1 - size) for size in range(n)])
-    exact = _add_marginals(utilities, weights)
+    exact = enumerated_values(utilities, drawn)
     allowed = tol * max(1.0, float(utilities.max() - utilities.min()))
     largest, entry, tested = None, None, exact
     if values is not None:
@@ -171,7 +171,7 @@ def verify(
         largest_difference=largest,
         entry=entry,
         allowed=allowed,
-        axioms=_check_axioms(utilities, tested, weights, allowed),
+        axioms=_check_axioms(utilities, tested, drawn, allowed),
         title=f"{game!r}, {drawn.name}, k={k}, {n} point{'s' * (n > 1)}, {2**n} coalitions",
     )
 
@@ -201,15 +201,6 @@ def _check_votes(votes: npt.ArrayLike | None, n: int) -> AnyArray:
     return ballots.astype(np.int64)
 
 
-def _coalitions_by_size(n: int) -> list[IndexArray]:
-    """Return, for each size, the coalitions of that size as bit masks: bit i stands for the point of rank i."""
-    masks = np.arange(2**n, dtype=np.int64)
-    sizes = np.zeros(2**n, dtype=np.int64)
-    for i in range(n):
-        sizes += masks >> i & 1
-    return [masks[sizes == size] for size in range(n + 1)]
-
-
 def _all_utilities(
     game: Game, labels: AnyArray, votes: AnyArray, target: AnyArray, n_classes: int, k: int
 ) -> FloatArray:
@@ -217,27 +208,16 @@ def _all_utilities(
     n = len(labels)
     utilities = np.empty(2**n)
     utilities[0] = game.empty_utility(target, n_classes)[0]
-    for size, masks in enumerate(_coalitions_by_size(n)[1:], start=1):
+    for size, masks in enumerate(coalitions_by_size(n)[1:], start=1):
         # Each coalition plays the whole training set of a query of its own, so that one size is one call.
-        members = np.nonzero(masks[:, np.newaxis] >> np.arange(n) & 1)[1].reshape(len(masks), size)
+        members = np.nonzero(members_of(masks, n))[1].reshape(len(masks), size)
         targets = np.repeat(target, len(masks))
         utilities[masks] = game.full_utility(labels[members], votes[members], targets, n_classes, k)
     return utilities
 
 
-def _add_marginals(utilities: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return each point's marginal contributions summed with the weight of the coalition's size; shape (n_train,)."""
-    n = len(weights)
-    values = np.zeros(n)
-    for size, masks in enumerate(_coalitions_by_size(n)[:n]):
-        for i in range(n):
-            without = masks[masks >> i & 1 == 0]
-            values[i] += weights[size] * (utilities[without | 1 << i] - utilities[without]).sum()
-    return values
-
-
 def _check_axioms(
-    utilities: FloatArray, values: FloatArray, weights: FloatArray, allowed: float
+    utilities: FloatArray, values: FloatArray, semivalue: Semivalue, allowed: float
 ) -> dict[str, bool | None]:
     n = len(values)
     masks = np.arange(2**n)
@@ -245,14 +225,15 @@ def _check_axioms(
 
     null_values, twins = [], []
     for i in range(n):
-        without_i = masks[masks >> i & 1 == 0]
-        if np.abs(utilities[without_i | 1 << i] - utilities[without_i]).max() <= rounding:
+        without_i, with_i = joining(masks, i)
+        if np.abs(utilities[with_i] - utilities[without_i]).max() <= rounding:
             null_values.append(abs(values[i]))
         for j in range(i):
-            neither = without_i[without_i >> j & 1 == 0]
-            if np.abs(utilities[neither | 1 << i] - utilities[neither | 1 << j]).max() <= rounding:
+            neither, with_j = joining(without_i, j)
+            if np.abs(utilities[neither | 1 << i] - utilities[with_j]).max() <= rounding:
                 twins.append(abs(values[i] - values[j]))
 
+    weights = [semivalue.mass(size, n - 1 - size) for size in range(n)]
     shapley = [factorial(size) * factorial(n - 1 - size) / factorial(n) for size in range(n)]
     surplus = abs(values.sum() - (utilities[-1] - utilities[0]))
     # Values that each pass on their own may add up to as many times the allowance as there are of them.
