@@ -85,7 +85,7 @@ def command_line() -> str:
     """Return the help of every command."""
     os.environ["COLUMNS"] = "100"
     app = importlib.import_module("pivotal.cli._app")
-    parser = app._build_parser()
+    parser = app.build_parser()
     commands = next(action for action in parser._actions if action.choices and "value" in action.choices)
     parts = ["# Command line", "", "What `pivotal COMMAND --help` prints.", "", "```text", parser.format_help(), "```"]
     for name in app._COMMANDS:

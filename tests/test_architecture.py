@@ -113,3 +113,56 @@ def test_the_paper_stands_alone():
 def test_files_are_short_enough_to_read():
     lines = {file.relative_to(HOME).as_posix(): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
     assert not [name for name, count in lines.items() if count > 400]
+
+
+# What other packages keep private and offer no other way to. `_replace` and its like are the face of named tuples.
+PRIVATE_OF_OTHERS = {
+    "cli/_parser.py": {"_option_string_actions"},  # argparse: which words are options
+    "core/atomic.py": {"_strip_protocol", "_parent"},  # fsspec: paths of a file system
+    "core/identity/_walk.py": {"_lru_cache_wrapper", "_value_"},  # functools and enum: types told by their content
+    "core/notices.py": {"_getframe"},  # sys: where the user's code is
+    "kernels/_code_cache.py": {"_rebuild", "_reduce"},  # numba: machine code on disk
+    "valuation/dask/dask_inputs.py": {"_meta_nonempty"},  # Dask: what a chunk looks like
+    "valuation/fitted_models.py": {"_fit_X", "_y"},  # scikit-learn: what a neighbours model was fitted on
+}
+NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
+
+
+def private_attributes(tree: ast.Module) -> set[str]:
+    """Private attributes that a file looks up on objects other than those of its own classes."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
+    methods = (node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    fields = (
+        node.target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    )
+    stored = (node.attr for node in names if isinstance(node.ctx, ast.Store))
+    known = {*methods, *fields, *stored, *NAMED_TUPLES}
+    return {
+        node.attr
+        for node in names
+        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+        and not (isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in ("super", "type"))
+        and not node.attr.startswith("__")
+        and node.attr not in known
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(HOME).as_posix())
+def test_what_is_private_stays_in_its_file(file):
+    tree, name = ast.parse(file.read_text(encoding="utf-8")), file.relative_to(HOME).as_posix()
+    assert private_attributes(tree) == PRIVATE_OF_OTHERS.get(name, set())
+    taken = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("pivotal")
+        for alias in node.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    }
+    assert not {one for one in taken if not list(HOME.rglob(f"{one}.py")) + list(HOME.rglob(f"{one}/__init__.py"))}
+
+
+def test_the_rule_about_private_attributes_can_fail():
+    code = "class A:\n    def f(self, other):\n        return self._own + other._engine\n"
+    assert private_attributes(ast.parse(code)) == {"_engine"}

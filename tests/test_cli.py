@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import pivotal.research.demo
-from pivotal.cli import _build_parser, main
+from pivotal.cli import build_parser, main
 from pivotal.cli._screen import print_table
 from pivotal.core.methods import methods
 from pivotal.results.values import Values
@@ -170,7 +170,7 @@ def test_a_closed_pipe_is_no_error():
 
 
 def subcommands():
-    parser = _build_parser()
+    parser = build_parser()
     (found,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return found.choices
 
@@ -184,7 +184,7 @@ def test_every_command_has_an_example_and_explains_every_option(name):
         assert action.help, action.option_strings
     for line in command.epilog.splitlines()[1:]:
         words = line.split("pivotal ", 1)[1].split(" | ")[0].split(" > ")[0].split(" || ")[0]
-        options = _build_parser().parse_args([word.strip("'") for word in words.split()])
+        options = build_parser().parse_args([word.strip("'") for word in words.split()])
         assert options.run is not None
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 import pivotal
-from pivotal.cli import _build_parser
+from pivotal.cli import build_parser
 from test_architecture import ALLOWED, ROOMS
 
 ROOT = Path(__file__).parent.parent
@@ -121,7 +121,7 @@ def test_every_kernel_is_listed() -> None:
 def test_commands_exist(page: Path) -> None:
     for words in commands(page):
         if words and Path(words[0]).name == "pivotal" and "--version" not in words and "--help" not in words:
-            options = _build_parser().parse_args(words[1:])  # an unknown option is an error
+            options = build_parser().parse_args(words[1:])  # an unknown option is an error
             assert options.run is not None
 
 

@@ -6,6 +6,6 @@ inside the latter, so that `pivotal --help` answers at once.
 
 from __future__ import annotations
 
-from pivotal.cli._app import _build_parser, main
+from pivotal.cli._app import build_parser, main
 
-__all__ = ["_build_parser", "main"]
+__all__ = ["build_parser", "main"]

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str], options: argparse.Namespace) -> int:
     """Parse and do what was asked for; the options are filled in as they are read."""
-    parser = _build_parser(words[0] if words else "")
+    parser = build_parser(words[0] if words else "")
     try:
         parser.parse_args(words, options)
     except SystemExit as stop:  # argparse ends --help and --version this way
@@ -131,7 +131,7 @@ def _installed(name: str) -> str:
         return "missing"
 
 
-def _build_parser(only: str | None = None) -> Parser:
+def build_parser(only: str | None = None) -> Parser:
     """Make the parser; with `only`, just that command knows its options, which is quicker."""
     parser = Parser(
         prog="pivotal",

@@ -30,6 +30,6 @@ def run(options: argparse.Namespace) -> None:
         import shtab
     except ImportError as error:
         raise ImportError("completion needs shtab; install it with: pip install 'pivotal[cli]'") from error
-    from pivotal.cli._app import _build_parser
+    from pivotal.cli._app import build_parser
 
-    print(shtab.complete(_build_parser(), shell=options.shell))
+    print(shtab.complete(build_parser(), shell=options.shell))

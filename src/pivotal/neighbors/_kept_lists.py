@@ -40,7 +40,7 @@ class KeptLists(Index):
     """
 
     def __init__(self, index: Index, depth: int) -> None:
-        super().__init__(index._X, 1)
+        super().__init__(index.rows_held, 1)
         self._index, self.exact = index, index.exact
         self._indices: CodeArray = np.empty((self.n_train, depth), np.int32)
         self._distances: FloatArray | None = np.empty((self.n_train, depth))

@@ -79,6 +79,11 @@ class Index(ABC):
         self._n_threads = count_threads(n_jobs)
         self.n_train: int = X.shape[0]
 
+    @property
+    def rows_held(self) -> Any:
+        """The training points as they are held."""
+        return self._X
+
     def search(self, queries: Any, depth: int) -> Neighbors:
         """Return the `depth` nearest training points of each query.
 
