@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.curves._scoring import Task
-from pivotal.core.labels import as_labels, as_responses
+from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.neighbors import BruteIndex
@@ -78,7 +78,8 @@ def new_labels(
     if task == "regression":
         means: AnyArray = labels[others].mean(axis=1)
         return means
-    classes, codes = np.unique(labels, return_inverse=True)
+    known = ClassCodes.of(labels).in_order()
+    classes, codes = np.asarray(known.classes), known.encode(labels, "y_train")
     if how == "flip" and len(classes) < 2:
         raise ValueError(f'how="flip" needs at least two classes; got {classes[0]!r} alone.')
     votes = np.zeros((len(points), len(classes)))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal.core.labels import as_labels
+from pivotal.core.labels import ClassCodes, as_labels
 from pivotal.core.random import as_generator
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_probability, check_same_length
@@ -60,7 +60,8 @@ def flip_labels(
     (3, ['dog'])
     """
     labels = as_labels(y, "y")
-    codes, classes = pd.factorize(labels, sort=True)
+    known = ClassCodes.of(labels).in_order()
+    classes, codes = np.asarray(known.classes), known.encode(labels, "y")
     if len(classes) < 2:
         raise ValueError("y must hold at least two classes, or there is nothing to flip to; got one.")
     rng = as_generator(random_state)
@@ -119,7 +120,8 @@ def imbalance(
     share = check_probability(ratio, "ratio")
     if share == 0.0:
         raise ValueError(f"ratio must be more than 0 and at most 1; got ratio={ratio!r}.")
-    codes, classes = pd.factorize(labels, sort=True)
+    known = ClassCodes.of(labels).in_order()
+    classes, codes = np.asarray(known.classes), known.encode(labels, "y")
     if len(classes) < 2:
         raise ValueError("y must hold at least two classes to be out of balance; got one.")
     sizes = np.bincount(codes)
