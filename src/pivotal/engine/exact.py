@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pivotal.core.games import Game
-from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
+from pivotal.engine.running_sums import RunningSums, SummingEngine
 from pivotal.engine.solvers import Block, Solver, make_solver
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.engine.truncation import Truncation
 from pivotal.results.per_query import PerQueryRecorder, Rows
 from pivotal.results.values import Values
@@ -41,36 +40,21 @@ class Solved(NamedTuple):
     values: FloatArray
     """Their values."""
 
-    full_utility: FloatArray
-    """What everyone together earns, for each query; shape (n_queries,)."""
-
-    empty_utility: FloatArray
-    """What nobody earns."""
-
-    dropped: FloatArray
-    """Bound on what truncation costs."""
-
-    utility_range: float
-    """Range of the utility."""
+    utilities: Utilities
+    """What else is known of the queries."""
 
     precision: tuple[int, float]
     """As `Engine.precision`."""
 
 
 @dataclass(frozen=True)
-class _RunningSums:
-    """Sums over the queries so far: of every point, and of everything else."""
+class _RecordedSums(RunningSums):
+    """The sums, with the values of single queries where they are kept."""
 
-    points: PointSums
-    totals: QueryTotals
     rows: tuple[Rows, ...] = ()
 
-    @staticmethod
-    def nothing(n_train: int) -> _RunningSums:
-        return _RunningSums(PointSums.nothing(n_train), QueryTotals())
 
-
-class Engine:
+class Engine(SummingEngine):
     """Adds up the values of the training points over blocks of queries.
 
     Parameters
@@ -93,9 +77,9 @@ class Engine:
         they are long enough, and lists twice as long are the next to try.
     n_queries : int
         Queries added so far.
+    labels, game, semivalue, k, tol, n_players, n_classes
+        What it was made for.
     """
-
-    title = "valuing"
 
     def __init__(
         self,
@@ -106,9 +90,9 @@ class Engine:
         n_jobs: int | None = -1,
         recorder: PerQueryRecorder | None = None,
     ) -> None:
-        self._labels, self._game, self._semivalue = labels, spec.game, spec.semivalue
-        self._k, self._n_classes, self._n_players = spec.k, shape.n_classes, shape.n_players
-        self._largest_vote, self._tol, self._recorder = shape.largest_vote, spec.tol, recorder
+        self.labels, self.game, self.semivalue = labels, spec.game, spec.semivalue
+        self.k, self.n_classes, self.n_players = spec.k, shape.n_classes, shape.n_players
+        self._largest_vote, self.tol, self._recorder = shape.largest_vote, spec.tol, recorder
         self._lists = Truncation(spec, labels, shape)
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
@@ -116,54 +100,14 @@ class Engine:
         self._scratch: dict[int, list[tuple[Any, ...]]] = {}
         self._remote_precision = 0, 0.0  # the precision of what was solved there
         self._solver_for(self.depth)  # what cannot be solved is said before any search
-        self._sums = _RunningSums.nothing(labels.shape[0])
-
-    @property
-    def n_queries(self) -> int:
-        """Queries added so far."""
-        return self._sums.totals.n_queries
-
-    @property
-    def n_players(self) -> int:
-        """Number of points in the game of one query."""
-        return self._n_players
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self._n_classes
-
-    @property
-    def k(self) -> int:
-        """Number of neighbours that vote."""
-        return self._k
-
-    @property
-    def tol(self) -> float:
-        """Truncation error that is good enough, in units of the range of the utility."""
-        return self._tol
-
-    @property
-    def semivalue(self) -> Semivalue:
-        """How coalitions are drawn."""
-        return self._semivalue
-
-    @property
-    def game(self) -> Game:
-        """What a coalition earns."""
-        return self._game
-
-    @property
-    def labels(self) -> AnyArray:
-        """Class codes or responses of the training points."""
-        return self._labels
+        self._sums = _RecordedSums.nothing(labels.shape[0])
 
     def whole_solver(self) -> Solver | None:
         """Return the solver for lists that take a sort of all points, if nothing but sums is kept of them."""
         if self._largest_vote is not None or self._recorder is not None:
             return None
-        top_k = self._game.sees_only_top_k(self._n_classes)
-        sorts = self.depth == self._n_players or (top_k and self.depth * _SORTED_ANYWAY > self._n_players)
+        top_k = self.game.sees_only_top_k(self.n_classes)
+        sorts = self.depth == self.n_players or (top_k and self.depth * _SORTED_ANYWAY > self.n_players)
         return self._solver_for(self.depth) if sorts else None
 
     def dropped(self, labels: AnyArray, targets: AnyArray) -> FloatArray:
@@ -207,16 +151,8 @@ class Engine:
     def solved_block(self, indices: IndexArray, block: Block) -> Solved:
         """Do the same where the labels of the neighbours are at hand, whatever points the engine knows itself."""
         values, dropped = self.solve(block)
-        game, n_classes, targets = self._game, self._n_classes, block.targets
-        return Solved(
-            indices,
-            values,
-            game.full_utility(block.labels, block.votes, targets, n_classes, self._k),
-            game.empty_utility(targets, n_classes),
-            dropped,
-            game.utility_range(n_classes, self._labels, targets),
-            self.precision(),
-        )
+        utilities = Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
+        return Solved(indices, values, utilities, self.precision())
 
     def count(self, solved: Solved, targets: AnyArray, weights: FloatArray | None = None) -> None:
         """Count queries that are solved: the other half of `add`."""
@@ -226,27 +162,19 @@ class Engine:
         rows = self._sums.rows
         if self._recorder is not None:
             rows += (self._recorder.record(indices, values, targets),)
-        if weights is not None:
-            values *= weights[:, np.newaxis]
-        points = self._sums.points.copy()
-        points.add(indices, values, weights)
-        totals = self._sums.totals.add(
-            solved.full_utility, solved.empty_utility, solved.dropped, solved.utility_range, weights
-        )
         depth, error = solved.precision
         self._remote_precision = max(depth, self._remote_precision[0]), max(error, self._remote_precision[1])
-        # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _RunningSums(points, totals, rows)
+        self._sums = self._sums.plus(indices, values, solved.utilities, weights, rows=rows)
 
     def for_worker(self) -> Engine:
         """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
         other = copy(self)
-        other._sums, other._recorder, other._scratch, other._n_threads = _RunningSums.nothing(0), None, {}, 1
+        other._sums, other._recorder, other._scratch, other._n_threads = _RecordedSums.nothing(0), None, {}, 1
         return other
 
     def block(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Block:
         """Return some queries with the labels of their neighbours."""
-        return Block(self._labels[indices], votes, targets)
+        return Block(self.labels[indices], votes, targets)
 
     def solve(self, block: Block) -> tuple[FloatArray, FloatArray]:
         """Return the values of the neighbours of some queries, and a bound on what truncation costs each query."""
@@ -260,8 +188,8 @@ class Engine:
     def with_labels(self, labels: AnyArray) -> Engine:
         """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
         other = copy(self)
-        other._labels, other._lists = labels, self._lists.with_labels(labels)
-        other._sums = _RunningSums.nothing(labels.shape[0])
+        other.labels, other._lists = labels, self._lists.with_labels(labels)
+        other._sums = _RecordedSums.nothing(labels.shape[0])
         return other
 
     def set_totals(
@@ -277,25 +205,14 @@ class Engine:
         if self._recorder is not None:
             self._recorder.reserve(len(targets), values.shape[1], rows)
             rows = (self._recorder.record(indices, values, targets),)
-        self._sums = _RunningSums(points, totals, rows)
-
-    def values(self) -> FloatArray:
-        """Mean over the queries so far; shape (n_train,)."""
-        return self._sums.points.means(self._sums.totals.divisor)
+        self._sums = _RecordedSums(points, totals, rows)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound, which takes the lists of neighbours as right."""
         depth, error = self.precision()
-        found = {"method": "exact", "depth": depth, "n_players": self._n_players, "n_classes": self._n_classes}
-        totals = self._sums.totals
-        return totals.result(
-            self.values(),
-            found,
-            error=error,
-            query_standard_error=self._sums.points.standard_errors(totals.divisor, totals.squared_weight),
-            **about,
-            queries=None if self._recorder is None else self._recorder.finish(self._sums.rows, self._labels),
-        )
+        found = {"depth": depth, "n_players": self.n_players, "n_classes": self.n_classes}
+        queries = None if self._recorder is None else self._recorder.finish(self._sums.rows, self.labels)
+        return self._result(found, error=error, **about, queries=queries)
 
     def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
         """Return whether these lists are long enough for the tolerance, or as long as can be."""
@@ -310,7 +227,7 @@ class Engine:
     def _solver_for(self, depth: int) -> Solver:
         if depth not in self._solvers:
             self._solvers[depth] = make_solver(
-                self._game, self._semivalue, self._k, depth, self._n_classes, self._largest_vote, self._tol
+                self.game, self.semivalue, self.k, depth, self.n_classes, self._largest_vote, self.tol
             )
         return self._solvers[depth]
 

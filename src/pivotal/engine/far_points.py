@@ -23,6 +23,7 @@ from pivotal.core.threads import single_threaded_blas
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.engine.exact import Engine
 from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.totals import Utilities
 from pivotal.engine.whole_orders import Queries, WholeOrders
 from pivotal.neighbors import Index, Shells, blocks, shells_of
 
@@ -118,14 +119,9 @@ class FarPoints:
             heavy = points.ready(stop - start, own_weights)
             with single_threaded_blas():
                 self._shells.add(X[part], engine.labels, targets[here], tables[part], near[part], heavy, points.sums)
-            game, n_classes = engine.game, engine.n_classes
-            totals = totals.add(
-                game.full_utility(nearest[part], None, targets[here], n_classes, engine.k),
-                game.empty_utility(targets[here], n_classes),
-                dropped[part],
-                game.utility_range(n_classes, engine.labels, targets[here]),
-                own_weights,
-            )
+            block_of = Block(nearest[part], None, targets[here])
+            known = Utilities.of(engine.game, block_of, dropped[part], engine.labels, engine.n_classes, engine.k)
+            totals = totals.add(known, own_weights)
             engine.set_totals(points, totals, np.empty((0, 0)), np.empty((0, 0)), targets[here])
 
 

@@ -6,7 +6,6 @@ in all of them, and so are their votes: a label costs no search, only another su
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.solvers import Block
+from pivotal.engine.totals import Utilities
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values
 
@@ -55,24 +55,18 @@ class MultiLabelEngine(Engine):
         """
         indices = np.ascontiguousarray(indices)
         votes = None if votes is None else np.ascontiguousarray(votes)
-        parts = np.full(len(targets), 1.0 / len(self._columns))
-        if weights is not None:
-            parts *= weights
-        game, n_classes, k = self._game, self._n_classes, self._k
+        game, n_classes, k = self.game, self.n_classes, self.k
         values = np.zeros(indices.shape)
         full_utility, empty_utility, dropped = np.empty((3, len(self._columns), len(targets)))
         for label, (column, truth) in enumerate(zip(self._columns, targets.T, strict=True)):
             block = Block(column[indices], votes, np.ascontiguousarray(truth))
-            values += self._solve(block) * parts[:, np.newaxis]
+            values += self._solve(block) * (1.0 / len(self._columns))
             full_utility[label] = game.full_utility(block.labels, votes, block.targets, n_classes, k)
             empty_utility[label] = game.empty_utility(block.targets, n_classes)
             dropped[label] = self._lists.dropped(block)
         means = full_utility.mean(axis=0), empty_utility.mean(axis=0), dropped.mean(axis=0)
-        totals = self._sums.totals.add(*means, game.utility_range(n_classes), weights)
-        # One assignment: a block that is interrupted counts whole or not at all.
-        points = self._sums.points.copy()
-        points.add(indices, values, weights)
-        self._sums = replace(self._sums, points=points, totals=totals)
+        utilities = Utilities(*means, game.utility_range(n_classes))
+        self._sums = self._sums.plus(indices, values, utilities, weights)
         return True
 
     def result(self, **about: Any) -> Values:

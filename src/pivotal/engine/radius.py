@@ -6,7 +6,7 @@ there are no ranks, no k and nothing to truncate, and the values are exact whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +15,8 @@ import numpy as np
 from pivotal.core.games import Threshold
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.engine.game_shape import GameShape, GameSpec
-from pivotal.engine.passes import Pass
-from pivotal.engine.point_sums import PointSums
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.running_sums import RunningSums, SummingEngine
+from pivotal.engine.totals import Utilities
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values
 
@@ -25,17 +24,15 @@ __all__ = ["RadiusEngine"]
 
 
 @dataclass(frozen=True)
-class _RunningSums:
-    """Sums over the queries so far: of every point, of the sizes of balls, and of everything else."""
+class _BallSums(RunningSums):
+    """The sums, with those of the sizes of balls."""
 
-    points: PointSums
-    totals: QueryTotals
     n_members: int = 0
     largest_ball: int = 0
     n_empty_balls: int = 0
 
 
-class RadiusEngine:
+class RadiusEngine(SummingEngine):
     """Adds up the values of the training points over blocks of queries.
 
     Parameters
@@ -55,8 +52,6 @@ class RadiusEngine:
         Queries added so far.
     """
 
-    title = "valuing"
-
     def __init__(self, spec: GameSpec, labels: CodeArray, shape: GameShape) -> None:
         from pivotal.kernels.threshold import fill_share
 
@@ -68,16 +63,7 @@ class RadiusEngine:
         self._alone[1:] = semivalue.joined(others[:-1], 0)
         self._share = np.empty(n_players + 1)
         fill_share(semivalue.joined(others, 1), self._share)
-        self._sums = _RunningSums(PointSums.nothing(len(labels)), QueryTotals())
-
-    @property
-    def n_queries(self) -> int:
-        """Queries added so far."""
-        return self._sums.totals.n_queries
-
-    def passes(self, n_queries: int) -> Iterator[Pass]:
-        """Yield what is to be done with a batch of queries: the blocks are added once."""
-        yield self
+        self._sums = _BallSums.nothing(len(labels))
 
     def add(
         self, indices: Iterable[Balls], votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
@@ -105,29 +91,18 @@ class RadiusEngine:
         self._sums = sums
         return True
 
-    def values(self) -> FloatArray:
-        """Mean over the queries so far; shape (n_train,)."""
-        return self._sums.points.means(self._sums.totals.divisor)
-
     def result(self, **about: Any) -> Values:
         """Values so far; only rounding keeps them from being exact."""
         found = {
-            "method": "exact",
             "n_players": self.depth,
             "n_classes": self._n_classes,
             "mean_ball": self._sums.n_members / self.n_queries,
             "largest_ball": self._sums.largest_ball,
             "n_empty_balls": self._sums.n_empty_balls,
         }
-        totals = self._sums.totals
-        errors = self._sums.points.standard_errors(totals.divisor, totals.squared_weight)
-        return totals.result(self.values(), found, query_standard_error=errors, **about)
+        return self._result(found, **about)
 
-    def suffices(self, indices: object, targets: AnyArray) -> bool:
-        """Return whether the balls are complete, which they always are."""
-        return True
-
-    def _plus(self, sums: _RunningSums, balls: Balls, targets: AnyArray, weights: FloatArray | None) -> _RunningSums:
+    def _plus(self, sums: _BallSums, balls: Balls, targets: AnyArray, weights: FloatArray | None) -> _BallSums:
         """Add some queries to the sums of the points, in place, and return the sums with everything else counted."""
         sizes, utility_range = balls.sizes, self._game.utility_range(self._n_classes)
         each = np.ones(len(targets)) if weights is None else weights  # multiplying by 1 changes no bit
@@ -136,9 +111,10 @@ class RadiusEngine:
         heavy = None if weights is None else np.repeat(weights, sizes)
         # Members one after the other, as if each were a query with one neighbour.
         sums.points.add(balls.members[:, np.newaxis], values[:, np.newaxis], heavy)
-        return _RunningSums(
+        utilities = Utilities(full_utility, empty_utility, np.zeros(len(targets)), utility_range)
+        return _BallSums(
             sums.points,
-            sums.totals.add(full_utility, empty_utility, np.zeros(len(targets)), utility_range, weights),
+            sums.totals.add(utilities, weights),
             sums.n_members + len(balls.members),
             max(sums.largest_ball, int(sizes.max())),
             sums.n_empty_balls + int((sizes == 0).sum()),

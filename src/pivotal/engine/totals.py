@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,36 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.engine.solvers import Block
 from pivotal.results.values import Values
 
-__all__ = ["QueryTotals", "sequential_sum"]
+__all__ = ["QueryTotals", "Utilities", "sequential_sum"]
 
 # Allowance for rounding in any value, in units of the range of the utility; tests hold every kernel to it.
 _ROUNDING = 1e-14
+
+
+class Utilities(NamedTuple):
+    """What is known of some queries besides the values."""
+
+    full: FloatArray
+    """Utility of all players together; shape (n_queries,)."""
+
+    empty: FloatArray
+    """Utility of no player."""
+
+    dropped: FloatArray
+    """Bound on what truncation costs any value, in units of the range."""
+
+    utility_range: float
+    """Largest range of the utility."""
+
+    @staticmethod
+    def of(game: Game, block: Block, dropped: FloatArray, labels: AnyArray, n_classes: int, k: int) -> Utilities:
+        """Return them for a block of queries of a game, among training points with these labels."""
+        return Utilities(
+            game.full_utility(block.labels, block.votes, block.targets, n_classes, k),
+            game.empty_utility(block.targets, n_classes),
+            dropped,
+            game.utility_range(n_classes, labels, block.targets),
+        )
 
 
 @dataclass(frozen=True)
@@ -50,38 +76,15 @@ class QueryTotals:
         """What turns sums over the queries into means: their weight, or 1 while none of them weighs anything."""
         return self.weight or 1.0
 
-    def add_block(
-        self,
-        block: Block,
-        dropped: FloatArray,
-        labels: AnyArray,
-        game: Game,
-        n_classes: int,
-        k: int,
-        weights: FloatArray | None = None,
-    ) -> QueryTotals:
-        """Return the tally with the queries of a block counted as well."""
-        full_utility = game.full_utility(block.labels, block.votes, block.targets, n_classes, k)
-        empty_utility = game.empty_utility(block.targets, n_classes)
-        return self.add(
-            full_utility, empty_utility, dropped, game.utility_range(n_classes, labels, block.targets), weights
-        )
-
-    def add(
-        self,
-        full_utility: FloatArray,
-        empty_utility: FloatArray,
-        dropped: FloatArray,
-        utility_range: float,
-        weights: FloatArray | None = None,
-    ) -> QueryTotals:
-        """Return the tally with queries counted of which it is known what everyone and nobody earn."""
+    def add(self, utilities: Utilities, weights: FloatArray | None = None) -> QueryTotals:
+        """Return the totals with some queries added, each counting as much as its weight says, or 1."""
+        full, empty, dropped, utility_range = utilities
         if weights is None:
-            weights = np.ones(len(full_utility))  # multiplying by 1 changes no bit
+            weights = np.ones(len(full))  # multiplying by 1 changes no bit
         return QueryTotals(
-            self.n_queries + len(full_utility),
-            sequential_sum(self.full, full_utility * weights),
-            sequential_sum(self.empty, empty_utility * weights),
+            self.n_queries + len(full),
+            sequential_sum(self.full, full * weights),
+            sequential_sum(self.empty, empty * weights),
             sequential_sum(self.truncation, dropped * weights),
             max(self.utility_range, utility_range),
             sequential_sum(self.weight, weights),

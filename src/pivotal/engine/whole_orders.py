@@ -22,6 +22,7 @@ from pivotal.core.threads import count_threads, run_all, single_threaded_blas, s
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine
 from pivotal.engine.solvers import Block, Solver
+from pivotal.engine.totals import Utilities
 from pivotal.neighbors import Index, Orders, blocks, orders_of
 
 __all__ = ["WholeOrders"]
@@ -146,14 +147,10 @@ class WholeOrders:
                 add_rows(filled, part.start, part.stop, heavy, points.sums)
 
             run_all(add, slices(points.n_points, points.n_points, self._n_threads), self._n_threads)
-        game, own = self._engine.game, targets[block]
-        totals = totals.add(
-            game.full_utility(nearest, None, own, self._engine.n_classes, self._engine.k),
-            game.empty_utility(own, self._engine.n_classes),
-            self._engine.dropped(np.broadcast_to(nearest[:, :1], (len(own), self._solver.n)), own),
-            game.utility_range(self._engine.n_classes, self._engine.labels, own),
-            None if weights is None else weights[block],
-        )
+        engine, own = self._engine, targets[block]
+        dropped = engine.dropped(np.broadcast_to(nearest[:, :1], (len(own), self._solver.n)), own)
+        known = Utilities.of(engine.game, Block(nearest, None, own), dropped, engine.labels, engine.n_classes, engine.k)
+        totals = totals.add(known, None if weights is None else weights[block])
         nothing = np.empty((0, 0))
         self._engine.set_totals(points, totals, nothing, nothing, own)
 

@@ -20,7 +20,7 @@ from pivotal.engine.editing.edit_state import EditState, Finder, Search, as_kind
 from pivotal.engine.editing.neighbor_lists import NeighborLists
 from pivotal.engine.exact import Engine
 from pivotal.engine.point_sums import PointSums
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.neighbors import Index, blocks, fitting_queries
 from pivotal.results.values import Values
 
@@ -360,4 +360,5 @@ class EditableEngine:
         state, n_classes = self._state, self._state.engine.n_classes
         empty_utility = self._game.empty_utility(state.targets, n_classes)
         utility_range = self._game.utility_range(n_classes, state.labels, state.targets)
-        return QueryTotals().add(answers.full_utility, empty_utility, answers.dropped, utility_range, state.weights)
+        utilities = Utilities(answers.full_utility, empty_utility, answers.dropped, utility_range)
+        return QueryTotals().add(utilities, state.weights)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,11 @@ from pivotal.core.threads import check_cancelled, count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.owners.owner_game import OwnerGame
-from pivotal.engine.passes import Pass
-from pivotal.engine.point_sums import PointSums
+from pivotal.engine.running_sums import RunningSums, SummingEngine
 from pivotal.engine.sampling import SamplingEngine
 from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.solvers import Block
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.totals import Utilities
 from pivotal.kernels.owner_arrays import Owned, Rules
 from pivotal.kernels.sample_arrays import Estimates, Streams
 from pivotal.results.values import Values
@@ -30,15 +28,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 
 
-@dataclass(frozen=True)
-class _RunningSums:
-    """Sums over the queries so far: of every owner, and of everything else."""
-
-    points: PointSums
-    totals: QueryTotals
-
-
-class ExactOwners:
+class ExactOwners(SummingEngine):
     """Adds up the exact values of owners over blocks of queries.
 
     Parameters
@@ -55,27 +45,12 @@ class ExactOwners:
         Threads, as scikit-learn counts them.
     """
 
-    title = "valuing"
-
     def __init__(self, spec: Spec, labels: AnyArray, players: OwnerGame, *, n_classes: int, n_jobs: int | None) -> None:
         self._labels, self._game, self._players = labels, spec.game, players
         self._k, self._n_classes = spec.k, n_classes
         self._n_threads = count_threads(n_jobs)
         self.depth = players.looked_at
-        self._sums = _RunningSums(PointSums.nothing(players.n_owners), QueryTotals())
-
-    @property
-    def n_queries(self) -> int:
-        """Queries added so far."""
-        return self._sums.totals.n_queries
-
-    def passes(self, n_queries: int) -> Iterator[Pass]:
-        """Yield what is to be done with a batch of queries: the blocks are added once."""
-        yield self
-
-    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
-        """Return whether these lists are long enough; there are no others."""
-        return True
+        self._sums = RunningSums.nothing(players.n_owners)
 
     def add(
         self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
@@ -103,34 +78,16 @@ class ExactOwners:
             run_all(work, slices(len(targets), at_once, self._n_threads), self._n_threads)
             values += found
             np.maximum(dropped, part.dropped(indices, owned), out=dropped)
-        if weights is not None:
-            values *= weights[:, np.newaxis]
-        points = self._sums.points.copy()
-        points.add(_everybody(*values.shape), values, weights)
-        totals = self._sums.totals.add_block(
-            block, dropped, self._labels, self._game, self._n_classes, self._k, weights
-        )
-        # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _RunningSums(points, totals)
+        utilities = Utilities.of(self._game, block, dropped, self._labels, self._n_classes, self._k)
+        self._sums = self._sums.plus(_everybody(*values.shape), values, utilities, weights)
         return True
-
-    def values(self) -> FloatArray:
-        """Mean over the queries so far; shape (n_owners,)."""
-        return self._sums.points.means(self._sums.totals.divisor)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound."""
         n_owners, looked_at = self._players.n_owners, self._players.looked_at
-        found = {"method": "exact", "depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
+        found = {"depth": looked_at, "n_players": n_owners, "n_classes": self._n_classes}
         # A branch is as many sums and factors deep as owners are looked at, and is met from two sides.
-        totals = self._sums.totals
-        return totals.result(
-            self.values(),
-            found,
-            rounding=8.0 * looked_at * _EPS,
-            query_standard_error=self._sums.points.standard_errors(totals.divisor, totals.squared_weight),
-            **about,
-        )
+        return self._result(found, rounding=8.0 * looked_at * _EPS, **about)
 
 
 class SampledOwners(SamplingEngine):

@@ -23,7 +23,7 @@ from pivotal.engine.sampling.drawing import Drawing, make_drawing
 from pivotal.engine.sampling.laws import check_drawable, is_certain, law_of, typical_square
 from pivotal.engine.sampling.sample_sums import SampleState, SampleSums, SampleTotals
 from pivotal.engine.solvers import Block
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.engine.truncation import Truncation
 from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
 from pivotal.results.per_query import PerQuery
@@ -43,17 +43,8 @@ class Drawn(NamedTuple):
     estimates: Estimates
     """Estimated values with their variances."""
 
-    full_utility: FloatArray
-    """What everyone together earns, for each query; shape (n_queries,)."""
-
-    empty_utility: FloatArray
-    """What nobody earns."""
-
-    dropped: FloatArray
-    """Bound on what truncation costs."""
-
-    utility_range: float
-    """Range of the utility."""
+    utilities: Utilities
+    """What else is known of the queries."""
 
     depth: int
     """How long the lists were that were sampled."""
@@ -204,15 +195,8 @@ class SamplingEngine:
         indices = np.ascontiguousarray(indices)
         block = Block(self._labels[indices], None if votes is None else np.ascontiguousarray(votes), targets)
         estimates, dropped = self._estimate(indices, block, size, first_query, first_batch)
-        game, n_classes = self._game, self._n_classes
-        full_utility = game.full_utility(block.labels, block.votes, targets, n_classes, self._k)
-        empty_utility, utility_range = (
-            game.empty_utility(targets, n_classes),
-            game.utility_range(n_classes, self._labels, targets),
-        )
-        return Drawn(
-            self._players(indices), estimates, full_utility, empty_utility, dropped, utility_range, self._deepest
-        )
+        utilities = Utilities.of(self._game, block, dropped, self._labels, self._n_classes, self._k)
+        return Drawn(self._players(indices), estimates, utilities, self._deepest)
 
     def for_worker(self) -> SamplingEngine:
         """Return an engine that samples the same in one thread, and has nothing to count: small enough to be sent."""
@@ -321,9 +305,9 @@ class _Pass:
     def take(self, drawn: Drawn, weights: FloatArray | None = None) -> bool:
         """Count a block that was sampled; return whether another is wanted."""
         if weights is None:
-            weights = np.ones(len(drawn.full_utility))  # multiplying by 1 changes no bit
+            weights = np.ones(len(drawn.players))  # multiplying by 1 changes no bit
         self.count(drawn, weights)
-        self.n_added += len(drawn.full_utility)
+        self.n_added += len(drawn.players)
         return self.wanted()
 
     def count(self, drawn: Drawn, weights: FloatArray) -> None:
@@ -340,7 +324,7 @@ class _FirstPass(_Pass):
         engine, state, players = self.engine, self.engine._state, drawn.players
         listed = state.listed.copy()
         listed[players[players >= 0]] = True
-        totals = state.totals.add(drawn.full_utility, drawn.empty_utility, drawn.dropped, drawn.utility_range, weights)
+        totals = state.totals.add(drawn.utilities, weights)
         engine._deepest = max(engine._deepest, drawn.depth)
         engine._counted(drawn)
         # One assignment: a block that is interrupted counts whole or not at all.

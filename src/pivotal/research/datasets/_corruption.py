@@ -61,7 +61,7 @@ def flip_labels(
     """
     labels = as_labels(y, "y")
     known = ClassCodes.of(labels).in_order()
-    classes, codes = np.asarray(known.classes), known.encode(labels, "y")
+    classes, codes = np.asarray(known.classes), known.encode(labels, "y").astype(np.int64)
     if len(classes) < 2:
         raise ValueError("y must hold at least two classes, or there is nothing to flip to; got one.")
     rng = as_generator(random_state)
@@ -121,7 +121,7 @@ def imbalance(
     if share == 0.0:
         raise ValueError(f"ratio must be more than 0 and at most 1; got ratio={ratio!r}.")
     known = ClassCodes.of(labels).in_order()
-    classes, codes = np.asarray(known.classes), known.encode(labels, "y")
+    classes, codes = np.asarray(known.classes), known.encode(labels, "y").astype(np.int64)
     if len(classes) < 2:
         raise ValueError("y must hold at least two classes to be out of balance; got one.")
     sizes = np.bincount(codes)

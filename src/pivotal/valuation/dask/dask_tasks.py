@@ -12,7 +12,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.solvers import Block
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.neighbors import Index, as_index
 from pivotal.neighbors.lists import nearest_of
 from pivotal.valuation.dask.recipe import Plan
@@ -221,15 +221,9 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
     values, top_k = solved.values, spec.game.sees_only_top_k(plan.n_classes)
     if weights is not None:
         values *= weights[:, np.newaxis]
-    account = Account(
-        solved.full_utility,
-        solved.empty_utility,
-        solved.dropped,
-        weights,
-        solved.utility_range,
-        *solved.precision,
-        short=not top_k and bool((solved.dropped > spec.tol).any()),
-    )
+    full, empty, dropped, utility_range = solved.utilities
+    short = not top_k and bool((dropped > spec.tol).any())
+    account = Account(full, empty, dropped, weights, utility_range, *solved.precision, short=short)
     return _by_shard(plan, points, values, account)
 
 
@@ -285,9 +279,8 @@ def combine(accounts: Sequence[Account]) -> Count:
     totals = QueryTotals()
     for account in accounts:
         if len(account.full_utility):
-            totals = totals.add(
-                account.full_utility, account.empty_utility, account.dropped, account.utility_range, account.weights
-            )
+            known = Utilities(account.full_utility, account.empty_utility, account.dropped, account.utility_range)
+            totals = totals.add(known, account.weights)
     return Count(
         totals,
         max(account.depth for account in accounts),

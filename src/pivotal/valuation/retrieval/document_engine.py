@@ -10,6 +10,7 @@ from pivotal.core.threads import check_cancelled, run_all, slices
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine, Solved
 from pivotal.engine.solvers import Block
+from pivotal.engine.totals import Utilities
 from pivotal.results.per_query import PerQueryRecorder
 from pivotal.valuation.retrieval._judgements import Graded, Judgements
 from pivotal.valuation.retrieval._source_players import Players
@@ -55,15 +56,9 @@ class DocumentEngine(Engine):
         graded = judgements.look_up(indices)
         block = Block(graded.grades, None, graded.best)
         players, values, dropped = self._values(block, indices, graded)
-        return Solved(
-            players,
-            values,
-            self._game.full_utility(block.labels, None, block.targets, 0, self._k),
-            np.zeros(len(indices)),
-            dropped,
-            self._truncation.utility_range,
-            self.precision(),
-        )
+        full = self.game.full_utility(block.labels, None, block.targets, 0, self.k)
+        utilities = Utilities(full, np.zeros(len(indices)), dropped, self._truncation.utility_range)
+        return Solved(players, values, utilities, self.precision())
 
     def _values(self, block: Block, indices: IndexArray, graded: Graded) -> tuple[IndexArray, FloatArray, FloatArray]:
         """Return whose the values of each query are, the values, and what truncation costs."""
@@ -91,15 +86,15 @@ class GroupEngine(DocumentEngine):
         groups = self._of_query
         local, who = groups.of(indices)
         values = np.zeros(who.shape)
-        chances, depth = groups.chances(self._semivalue, self._k), indices.shape[1]
-        at_once = max(1, _STEPS_AT_ONCE // groups.branches(self._k))
-        for weight, part in self._game.parts():
-            owned, rules = groups.owned(as_metric(part), block, local, self._k, weight)
+        chances, depth = groups.chances(self.semivalue, self.k), indices.shape[1]
+        at_once = max(1, _STEPS_AT_ONCE // groups.branches(self.k))
+        for weight, part in self.game.parts():
+            owned, rules = groups.owned(as_metric(part), block, local, self.k, weight)
             found = np.empty(who.shape)
 
             def work(queries: slice, owned: Any = owned, rules: Any = rules, found: Any = found) -> None:
                 check_cancelled()
-                owner_values(owned.part(queries), rules, chances, groups.workspace(depth, self._k), found[queries])
+                owner_values(owned.part(queries), rules, chances, groups.workspace(depth, self.k), found[queries])
 
             run_all(work, slices(len(indices), at_once, self._n_threads), self._n_threads)
             values += found

@@ -16,6 +16,7 @@ from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.sampled import Drawn
 from pivotal.engine.solvers import Block
+from pivotal.engine.totals import Utilities
 from pivotal.kernels.sample_arrays import Estimates, Scratch, Streams
 from pivotal.results.per_query import PerQuery, PerQueryRecorder, Rows
 from pivotal.valuation.retrieval._judgements import Judgements
@@ -96,15 +97,10 @@ class RetrievalSampler(SamplingEngine):
         streams = Streams(
             self._seed, first_query + np.arange(len(indices)), first_batch + np.arange(len(sizes)), sizes, size
         )
-        return Drawn(
-            who,
-            self._sampled(block, local, who.shape, streams),
-            self._game.full_utility(block.labels, None, block.targets, 0, self._k),
-            np.zeros(len(indices)),
-            self._truncation.dropped_of(players, graded, indices),
-            self._truncation.utility_range,
-            self.depth,
-        )
+        full, truncation = self._game.full_utility(block.labels, None, block.targets, 0, self._k), self._truncation
+        dropped = truncation.dropped_of(players, graded, indices)
+        utilities = Utilities(full, np.zeros(len(indices)), dropped, truncation.utility_range)
+        return Drawn(who, self._sampled(block, local, who.shape, streams), utilities, self.depth)
 
     def _sampled(self, block: Block, local: CodeArray, shape: tuple[int, ...], streams: Streams) -> Estimates:
         """Sample the games of some queries, every part of a mixture by itself."""
