@@ -8,6 +8,7 @@ multilabel      many labels per point: mean over labels, same neighbours
 sampling        Monte Carlo, with standard errors
 owners          owners as players
 editing         points added, removed and relabelled: only the queries that reach them are valued again
+running_sums    the one accumulator, and what all exact engines share; `point_sums` has the values of points
 totals          what every engine sums besides values: utilities, truncation, weights of queries
 truncation      how long lists of neighbours must be, and what cutting the rest costs
 solvers         where a game meets a semivalue: picks the kernel, holds its tables, hands out scratch memory

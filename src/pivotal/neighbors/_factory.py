@@ -108,7 +108,7 @@ class BruteIndex(Index):
         n_jobs: int | None = -1,
     ) -> None:
         super().__init__(by_rows(check_features(X, "X")), n_jobs)
-        self._metric = metric
+        self._metric, self._metric_params = metric, dict(metric_params or {})
         self._engine = make_engine(self._X, metric, metric_params, self._n_threads)
 
     def orders(self) -> Orders | None:
@@ -158,19 +158,8 @@ class AutoIndex(BruteIndex):
         As in `BruteIndex`.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        metric: Metric = "euclidean",
-        *,
-        metric_params: Mapping[str, Any] | None = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        super().__init__(X, metric, metric_params=metric_params, n_jobs=n_jobs)
-        self._metric_params = dict(metric_params or {})
-        self._n_jobs = n_jobs
-        self._n_asked = 0
-        self._tree: Any = None
+    _n_asked = 0
+    _tree: Any = None
 
     def for_worker(self, n_queries: int, depth: int) -> Self:
         self._ensure_tree(n_queries, depth)  # once, and not again by every worker
@@ -193,7 +182,7 @@ class AutoIndex(BruteIndex):
         self._n_asked += n_queries
         kind = self._kind_of_tree(depth)
         if kind is not None and self._tree is None:
-            how: dict[str, Any] = {"metric_params": self._metric_params, "n_jobs": self._n_jobs}
+            how: dict[str, Any] = {"metric_params": self._metric_params, "n_jobs": self._n_threads}
             self._tree = KDTree(self._X) if kind == "euclidean" else TreeIndex(self._X, kind, self._metric, **how)
         return kind
 

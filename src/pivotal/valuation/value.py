@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pivotal.core.config import Resources
 from pivotal.core.conventions import Convention
 from pivotal.core.games import Game
-from pivotal.core.given import default
+from pivotal.core.given import default, is_default
 from pivotal.core.method_choice import MethodChoice
 from pivotal.core.methods import Method
 from pivotal.core.metric_settings import Metric
@@ -177,7 +177,8 @@ def value(
         if lazy or ids is not None:
             got = "ids, which name points" if ids is not None else "Dask collections or a checkpoint"
             raise ValueError(f"groups are valued in memory and have names of their own; got {got}. Omit one of them.")
-        return value_groups(Spec.of(**given, method=_for_groups(method)), resources, data, groups, counts)
+        spec = Spec.of(**given, method="auto" if is_default(method) else method)
+        return value_groups(spec, resources, data, groups, counts)
     spec = Spec.of(**given, method=method)
     if spec.method.method.is_function:
         if lazy:
@@ -195,10 +196,3 @@ def value(
     queries = read_queries(X_test, features)
     points = PointValuation(spec, resources, features, y_train, y_test=y_test, ids=names)
     return points.count(queries, points.targets, counts).result()
-
-
-def _for_groups(method: Any) -> Any:
-    """Return the method of groups: one that nobody chose depends on how many there are."""
-    from pivotal.core.given import is_default
-
-    return "auto" if is_default(method) else method
