@@ -204,11 +204,11 @@ def gains_of(table: pd.DataFrame) -> pd.DataFrame:
     """Return the differences to random selections on the same split, in points."""
     scores = ["accuracy", "balanced"]
     cell = ["set", "noise", "draw", "fraction", "model"]
-    base = table[table["method"] == RANDOM].set_index(cell)[scores]
+    base = table[table["method"] == RANDOM].set_index(cell)[scores].add_prefix("random_")
     others = table[~table["method"].isin([RANDOM, EVERYTHING])]
-    paired = others.join(base, on=cell, rsuffix="_random", how="inner")
+    paired = others.join(base, on=cell, how="inner")
     for score, name in zip(scores, ("gain", "balanced"), strict=True):
-        paired[name] = 100.0 * (paired[score] - paired[f"{score}_random"])
+        paired[name] = 100.0 * (paired[score] - paired[f"random_{score}"])
     return paired[["set", "noise", "draw", "method", "fraction", "model", "gain", "balanced", "seconds"]]
 
 

@@ -51,7 +51,7 @@ def write_page(gains: pd.DataFrame, out: Path, keel: tuple[str, ...]) -> None:
         "```sh\npython benchmarks/selection.py --data DIR --keel\n```",
         f"with Python {platform.python_version()}, scikit-learn {version('scikit-learn')}, numpy {version('numpy')}. "
         "Seconds are of one processor. " + coverage(gains, paper, keel),
-        "± is a standard error over draws: of the mean over sets, sizes and models in each draw. All figures are in "
+        "± is the standard error of a mean over sets, from how draws of a set differ. All figures are in "
         "[selection.csv.gz](selection.csv.gz).",
         "![Gains over random selections by size](selection.svg)",
         "## Methods",
@@ -112,10 +112,12 @@ def label_of(noise: float) -> str:
 
 
 def over_draws(part: pd.DataFrame, column: str) -> tuple[float, float]:
-    """Return the mean of a column, and its standard error over draws."""
-    means = part.groupby("draw")[column].mean()
-    error = float(means.std() / np.sqrt(len(means))) if len(means) > 1 else float("nan")
-    return float(means.mean()), error
+    """Return the mean of a column over sets, and its standard error from how the draws of each set differ."""
+    by_set = part.groupby(["set", "draw"])[column].mean().groupby("set")
+    variances, counts = by_set.var(), by_set.count()
+    variances = variances.fillna(variances.mean())  # of sets with one draw
+    error = float(np.sqrt((variances / counts).sum()) / len(counts))
+    return float(by_set.mean().mean()), error
 
 
 def with_error(mean: float, error: float) -> str:
@@ -235,7 +237,7 @@ def many_rows(file: Path) -> list[str]:
         f"{found['features']} features and 5 classes. {os.cpu_count()} processors, which had other work to do:",
         markdown(["rows", "selected", "seconds", "processor seconds", "peak GB", "queries"], times),
     ]
-    compared = pd.DataFrame(found.get("compared", []))
+    compared = pd.DataFrame(found.get("compared", [])).dropna()
     if compared.empty:
         return parts
     kinds = [kind for kind in ("many", "sampled") if kind in compared]

@@ -26,7 +26,7 @@ from sklearn.base import clone
 import pivotal
 from pivotal.analysis.selection import _confirmation, _likeness, _surroundings
 
-ROWS, FEATURES = 8000, 16
+ROWS, FEATURES = 6000, 16
 SETS, FRACTIONS, DRAWS = ("2dplanes", "creditcard", "pol", "magic", "letter"), (0.02, 0.1), (0, 1)
 KINDS = ("random", "whole", "many", "sampled")
 JUDGED = ("kNN", "logistic regression", "random forest")
@@ -50,24 +50,24 @@ def choose(task: Any, n: int, kind: str, draw: int) -> np.ndarray:
     return chosen.indices
 
 
-def compare(folder: Path, known: list[dict[str, Any]], keep: Any) -> None:
-    """Measure what is missing, and keep each line."""
-    done = {(one["set"], one["draw"], one["fraction"]) for one in known}
+def compare(folder: Path, lines: list[dict[str, Any]], keep: Any) -> None:
+    """Measure what is missing, and keep each figure."""
+    known = {(line["set"], line["draw"], line["fraction"]): line for line in lines}
     for draw in DRAWS:
         for name in SETS:
-            missing = [fraction for fraction in FRACTIONS if (name, draw, fraction) not in done]
-            if not missing:
-                continue
             with mock.patch.object(selection, "ROWS", ROWS):
                 task = selection.Task(name, folder, 0.0, draw)
-            for fraction in missing:
-                line: dict[str, Any] = {"set": name, "rows": ROWS, "draw": draw, "fraction": fraction}
+            for fraction in FRACTIONS:
+                line = known.get((name, draw, fraction))
+                if line is None:
+                    line = {"set": name, "rows": ROWS, "draw": draw, "fraction": fraction}
+                    lines.append(line)
                 for kind in KINDS:
-                    rows = choose(task, round(fraction * ROWS), kind, draw)
-                    line[kind] = round(float(100 * np.mean([score(task, model, rows) for model in JUDGED])), 3)
+                    if kind not in line:
+                        rows = choose(task, round(fraction * ROWS), kind, draw)
+                        line[kind] = round(float(100 * np.mean([score(task, model, rows) for model in JUDGED])), 3)
+                        keep()
                 print(line, flush=True)
-                known.append(line)
-                keep()
 
 
 def score(task: Any, model: str, rows: np.ndarray) -> float:

@@ -252,6 +252,16 @@ def test_many_rows_are_selected_with_features_and_sampled_queries(noisy, monkeyp
     assert 1 <= len(groups) <= 40
 
 
+def test_all_candidates_are_tried_where_places_are_few(monkeypatch):
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(_likeness.draw_tries(500, 20, 2, rng), [np.arange(500)] * 2)
+    monkeypatch.setattr(_likeness, "_TRIES", 20 * 300)
+    some = _likeness.draw_tries(500, 20, 2, rng)
+    assert some.shape == (2, 300)
+    assert 0 <= some.min() <= some.max() < 500
+    assert _likeness.draw_tries(10**6, 10**5, 3, rng).shape == (3, 256)
+
+
 def test_random_features_are_near_the_kernel():
     from pivotal.analysis.selection._likeness import KernelMeans
     from pivotal.analysis.selection._selection_data import SelectionData

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.selection._likeness import KernelMeans, n_tries
+from pivotal.analysis.selection._likeness import KernelMeans, draw_tries
 from pivotal.analysis.selection._surroundings import Surroundings
 from pivotal.analysis.selection._wishes import Wishes, class_quotas
 from pivotal.core.progress import tqdm
@@ -151,9 +151,7 @@ class ExchangeSearch:
                         before = part.copy()
                         tries = candidates[np.newaxis]
                         if not self.means.of_pairs:
-                            tried = n_tries(len(candidates), len(members))
-                            drawn = rng.integers(len(candidates), size=(max(2, len(part)), tried))
-                            tries = candidates[drawn][: max(2, len(part))]
+                            tries = candidates[draw_tries(len(candidates), len(members), max(2, len(part)), rng)]
                         exchange(coalition.lists, coalition.now, like, part, tries, allowed)
                         changed += int((part != before).sum())
                         bar.update(len(part))

@@ -14,30 +14,41 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.selection._selection_data import SelectionData
-from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels.coalition_arrays import Likeness, SmallFloats
 
-__all__ = ["KernelMeans", "n_tries"]
+__all__ = ["KernelMeans", "draw_tries"]
 
 _ALL_PAIRS: Final = 4000  # rows of which all pairs are kept
 _PAIRS_LOOKED_AT: Final = 1000  # rows whose distances give the scale
 _NARROW: Final = 4.0  # the median squared distance is so many times the width of the kernel
 _FREQUENCIES: Final = (128, 512)  # fewest and most
 _FEATURES: Final = 5 * 10**7  # frequencies of all rows together, if that is between the two
-_TRIES: Final = (256, 1024)  # rows that are looked at for one place, where there are many: fewest and most
-_TRIES_PER_PLACE: Final = 8  # so many times the candidates of one place, if that is between the two
+_TRIES: Final = 4 * 10**6  # looks at a row for a place, of all places together
+_FEWEST_TRIES: Final = 256  # rows that are looked at for each place at least
 
 
-def n_tries(n_candidates: int, n_places: int) -> int:
-    """Return how many candidates drawn at random to look at for each place.
+def draw_tries(n_candidates: int, n_places: int, n_rows: int, rng: np.random.Generator) -> CodeArray:
+    """Draw the candidates to look at for some of the places: all of them, if there are few places or few candidates.
 
-    Examples
-    --------
-    >>> n_tries(100_000, 2000), n_tries(100_000, 50_000)
-    (400, 256)
+    Parameters
+    ----------
+    n_candidates, n_places : int
+        How many candidates and places there are.
+    n_rows : int
+        Places to draw for.
+    rng : Generator
+        Source of the draws.
+
+    Returns
+    -------
+    tries : int32 array of shape (n_rows, n_tries)
+        Which candidates.
     """
-    fewest, most = _TRIES
-    return max(fewest, min(most, _TRIES_PER_PLACE * n_candidates // n_places))
+    count = max(_FEWEST_TRIES, _TRIES // n_places)
+    if count >= n_candidates:
+        return np.tile(np.arange(n_candidates, dtype=np.int32), (n_rows, 1))
+    return rng.integers(n_candidates, size=(n_rows, count), dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +165,7 @@ class KernelMeans:
             herd_by_kernel(pairs, pairs.mean(axis=1, dtype=np.float64), sums, taken, chosen)
             return chosen
         features = np.ascontiguousarray(self.features[rows])
-        tries = rng.integers(len(rows), size=(n, n_tries(len(rows), n)), dtype=np.int32)
+        tries = draw_tries(len(rows), n, n, rng)
         total = features[taken].sum(axis=0, dtype=np.float64)
         herd_by_features(features, features.mean(axis=0, dtype=np.float64), total, taken, tries, chosen)
         return chosen
