@@ -73,7 +73,6 @@ def test_text_beside_numbers_is_offered_asked_for_or_turned_down():
     for roles, used in (
         (Roles("y"), False),
         (Roles("y", embedding=Embedding.of("none")), False),
-        (Roles("y", embedding=Embedding.of("histograms")), False),
         (Roles("y", embedding=Embedding.of("tfidf"), text=["text"]), False),
         (Roles("y", embedding=Embedding.of("tfidf"), features=["x"]), False),
         (Roles("y", embedding=Embedding.of("tfidf")), True),
@@ -186,6 +185,22 @@ def test_columns_that_both_have_are_no_vectors(tmp_path):
     table = table_of(x=[4.0, 3.0, 3.0, 1.0], y=["a", "b", "a", "b"])
     with pytest.raises(ValueError, match="none of them names each row of the table once"):
         with_embeddings(table, [file])
+
+
+def test_what_differs_in_every_row_is_no_category():
+    words, kinds = texts()
+    with pytest.raises(
+        ValueError, match=r"must repeat to be a category; 40 of 40 cells differ.*Embed text, --embed text=tfidf"
+    ):
+        prepare(table_of(text=words, y=kinds), None, Roles("y", categorical=["text"]))
+
+
+@pytest.mark.parametrize(("by", "kind"), [("histograms", "images"), ("tfidf,pixels", "images")])
+def test_an_embedder_with_nothing_to_embed_says_so(by, kind):
+    words, kinds = texts()
+    name = by.split(",")[-1]
+    with pytest.raises(ValueError, match=rf"t\.csv has no {kind} that {name} could embed; .*'text' \(text\)"):
+        prepare(table_of(text=words, y=kinds), None, Roles("y", embedding=Embedding.of(by)))
 
 
 def test_test_rows_need_embeddings_in_python_too(tmp_path):

@@ -389,6 +389,30 @@ def test_rows_of_a_data_frame_keep_their_names():
     assert pivotal.read_table(frame, "y", id="word").ids.tolist() == ["a", "b", "a", "b"]
 
 
+def test_tables_of_any_schema_of_duckdb(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    file = tmp_path / "t.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.register("frame", FRAME)
+        connection.execute("create table t as select * from frame; create schema s; create table s.u as from frame")
+    with pytest.raises(ValueError, match=r"it has 't', 's\.u'; name one, for example '.*t\.duckdb::t'"):
+        read(str(file))
+    assert len(read(f"{file}::s.u")) == 4
+
+
+@pytest.mark.parametrize("above", [["Report of 2024"], ["measures", None, "kind"]])
+def test_titles_and_merged_cells_above_the_names_of_columns_are_refused(tmp_path, above):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (above, list(FRAME), *FRAME.itertuples(index=False, name=None)):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(ValueError, match=r"first row; that of column B is empty\. Delete titles above"):
+        read(str(tmp_path / "t.xlsx"))
+    FRAME.to_excel(tmp_path / "rows.xlsx")  # whose first column numbers the rows
+    assert read(str(tmp_path / "rows.xlsx")).columns == ["", "x", "word", "y"]
+
+
 def test_columns_of_data_frames_are_named_as_pandas_names_them():
     levels = pd.DataFrame(np.arange(8.0).reshape(4, 2), columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")]))
     levels["y", ""] = FRAME.y

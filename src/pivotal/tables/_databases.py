@@ -106,6 +106,14 @@ def read_excel(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Ta
         if width == 0:
             raise ValueError(f"{name} must have the names of the columns in its first row; it is empty.")
         names = ["" if cell is None else str(cell) for cell in header[:width]]
+        unnamed = [place for place, one in enumerate(names) if not one and place]  # the first may number the rows
+        wider = sheet.max_column is not None and sheet.max_column > width
+        if unnamed or (wider and width == 1):
+            what = f"that of column {openpyxl.utils.get_column_letter((unnamed or [1])[0] + 1)} is empty"
+            raise ValueError(
+                f"{name} must have the name of each column in its first row; {what}. Delete titles above the names, "
+                "and give cells that are merged a name each."
+            )
         filled = (_padded(row, width) for row in rows if any(cell is not None for cell in row[:width]))
         return as_columns(names, filled, name, limit)
     finally:
@@ -150,9 +158,15 @@ def read_duckdb(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.T
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
             query = wanted
             if wanted is None or not _QUERY.fullmatch(wanted):
-                found = connection.execute("select table_name from information_schema.tables order by 1").fetchall()
-                table = _choose(name, "table", [row[0] for row in found], wanted)
-                query = f'select * from "{table.replace(chr(34), chr(34) * 2)}"'
+                found = connection.execute(
+                    "select table_schema, table_name from information_schema.tables "
+                    "order by table_schema <> 'main', 1, 2"
+                ).fetchall()
+                places = {
+                    inner if schema == "main" else f"{schema}.{inner}": (schema, inner) for schema, inner in found
+                }
+                place = places[_choose(name, "table", list(places), wanted)]
+                query = "select * from " + ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in place)
             batches, n_rows, n_bytes = [], 0, 0
             reader: Any = connection.sql(query or "").to_arrow_reader(10_000)
             for batch in reader:

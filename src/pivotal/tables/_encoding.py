@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,10 @@ class Category(NamedTuple):
 
     values: list[str]
     filling: str | None
+
+
+_MANY_ROWS: Final = 20  # of fewer, all may differ by chance
+_DIFFERENT: Final = 0.9  # share of cells with a value of their own from which a column is no category
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,13 @@ class Encoding:
                 raise ValueError(
                     f"column {name!r} of {question.name} has {count} different values, too many to one-hot encode; at "
                     f"most {MOST_CATEGORIES} are allowed. Group them, or --ignore it."
+                )
+            n_cells = sum(words.counts.values())
+            if n_cells >= _MANY_ROWS and len(words.counts) > _DIFFERENT * n_cells:
+                raise ValueError(
+                    f"column {name!r} of {question.name} must repeat to be a category; {len(words.counts)} of "
+                    f"{n_cells} cells differ, so that it makes no two rows alike. Embed text, --embed {name}=tfidf, "
+                    "or --ignore it."
                 )
             categories[name] = Category(sorted(words.counts), words.most_frequent)
         dates = {}

@@ -13,7 +13,7 @@ from pivotal.core.providers import provided
 from pivotal.tables.columns import Kind, as_pictures, as_text
 from pivotal.tables.table import Table
 
-__all__ = ["Chosen", "Embedding", "embed_column"]
+__all__ = ["Chosen", "Embedding", "embed_column", "kinds_of"]
 
 USUAL: Final = {"text": "tfidf", "image": "histograms"}
 """What embeds where nothing else was said: built in, nothing to download."""
@@ -68,7 +68,7 @@ class Embedding:
     def general(self, kind: Kind) -> Any | None:
         """Return what embeds all columns of a kind; None where nothing was said of them."""
         for column, name in self.by:
-            if column is None and name != _OFF and kind in _kinds(name):
+            if column is None and name != _OFF and kind in kinds_of(name):
                 return name
         return None
 
@@ -80,7 +80,7 @@ def _pair(told: Any) -> tuple[str | None, Any]:
     return None, told
 
 
-def _kinds(embedder: Any) -> tuple[str, ...]:
+def kinds_of(embedder: Any) -> tuple[str, ...]:
     """Return the kinds of columns that an embedder takes; a model of the user's takes what it says it takes."""
     made = provided("embed").as_embedder(embedder)
     modality = getattr(made, "modality", "any")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from pivotal.core.types import FloatArray
 from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, profile
-from pivotal.tables.embedding import USUAL, Embedding
+from pivotal.tables.embedding import USUAL, Embedding, kinds_of
 from pivotal.tables.label_column import INSTEAD
 from pivotal.tables.table import Table
 
@@ -149,7 +149,21 @@ def choose(train: Table, roles: Roles) -> Choice:
                 embedded[name] = general or USUAL[kinds[name]]
             elif not remark and not roles.embedding.off:
                 treatments[name] = (kinds[name], f"{why}; --embed {USUAL[kinds[name]]} makes features of it")
+    _check_something_to_embed(train, roles, kinds)
     return Choice(kinds, treatments, found.numbers, found.remarks, embedded)
+
+
+def _check_something_to_embed(train: Table, roles: Roles, kinds: Mapping[str, Kind]) -> None:
+    """Raise where something was named to embed all texts, or all images, and there are none."""
+    for column, name in roles.embedding.by:
+        takes = () if column is not None or name == "none" else kinds_of(name)
+        if not takes or any(kind in takes for kind in kinds.values()):
+            continue
+        found = ", ".join(f"{one!r} ({kind})" for one, kind in list(kinds.items())[:8])
+        raise ValueError(
+            f"{train.name} has no {' or '.join(f'{kind}s' for kind in takes)} that {name} could embed; its columns are "
+            f"{found or 'all something else'}. Name the column, as in --embed COLUMN={name}, or leave it out."
+        )
 
 
 def embed_what_there_is(train: Table, choice: Choice, roles: Roles) -> dict[str, Kind]:
