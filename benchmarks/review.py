@@ -121,9 +121,9 @@ def decide_by_requests(review: Review, n: int) -> list[float]:
     for number in range(n):
         action = ACTIONS.get(KEYS[number % len(KEYS)], "fix")
         start = time.perf_counter()
-        told = review.ask("api/decide", {**QUEUE, "rows": [row], "action": action, "batch": f"r{number}"})
+        answer = review.ask("api/decide", {**QUEUE, "rows": [row], "action": action, "batch": f"r{number}"})
         taken.append(1e3 * (time.perf_counter() - start))
-        row = told["item"]["row"]
+        row = answer["item"]["row"]
     return taken
 
 

@@ -46,8 +46,8 @@ def test_numbers_are_numbers_and_gaps_are_gaps() -> None:
     packed = pack_columns(columns, np.arange(60), range(60), 10**6)
     assert packed is not None
     assert packed["names"] == list(FRAME)
-    assert packed["spread"][:2] == pytest.approx([FRAME.height.std(ddof=0), FRAME.weight.astype(float).std(ddof=0)])
-    assert packed["spread"][2:] == [None, None, None]
+    assert packed["stds"][:2] == pytest.approx([FRAME.height.std(ddof=0), FRAME.weight.astype(float).std(ddof=0)])
+    assert packed["stds"][2:] == [None, None, None]
     assert packed["rows"]["2"][2] is None
     assert packed["rows"]["0"][1] == float(FRAME.weight[0])
 

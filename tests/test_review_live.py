@@ -212,7 +212,7 @@ def test_one_search_serves_all():
     X, codes = points(200, 12)
     kept = KeptLists(BruteIndex(X), list_length(5, 200))
     shares = []
-    kept.fill(told=shares.append)
+    kept.fill(on_progress=shares.append)
     assert shares[-1] == 1.0
     errors = find_label_errors(X, codes, k=5, n_trees=0, neighbors=kept)
     alone = find_label_errors(X, codes, k=5, n_trees=0)

@@ -365,7 +365,7 @@ def served(tmp_path_factory):
 
 
 def _prepared(path, told):
-    session = Session(subject(text=[HOSTILE] * N), path, told=told)
+    session = Session(subject(text=[HOSTILE] * N), path, report_progress=told)
     return session, Outputs(session)
 
 

@@ -55,10 +55,10 @@ def new_labels(
         How neighbours are found.
     """
     if callable(how):
-        told = read_labels(how(points), "what how returns", task)
-        if told.shape != points.shape:
-            raise ValueError(f"how must return a label for each of the {len(points)} points; got {len(told)}.")
-        return told
+        new = read_labels(how(points), "what how returns", task)
+        if new.shape != points.shape:
+            raise ValueError(f"how must return a label for each of the {len(points)} points; got {len(new)}.")
+        return new
     if not isinstance(how, str):
         truth = read_labels(how, "how", task)
         if truth.shape != labels.shape:

@@ -131,7 +131,7 @@ def repair(
     queue = queue[: counts[-1]]
     mended = given.copy()
     if len(queue):
-        told = new_labels(
+        new = new_labels(
             how,
             queue,
             given,
@@ -142,12 +142,18 @@ def repair(
             metric_params=near.metric_params,
             n_jobs=n_jobs,
         )
-        mended = mended.astype(_common_dtype(given, told))
-        mended[queue] = told
+        mended = mended.astype(_common_dtype(given, new))
+        mended[queue] = new
     data = (X_train, y_train, X_test, y_test)
     run = make_model(data, model, k, weights, metric, metric_params, scoring, n_jobs, also=mended[queue])
     scores = run.scores_while_relabelled(queue, mended, counts, progress=progress)
-    settings = {"kind": "repair", "order": describe(order), "how": _told(how), "n_train": len(given), **run.settings}
+    settings = {
+        "kind": "repair",
+        "order": describe(order),
+        "how": _describe_how(how),
+        "n_train": len(given),
+        **run.settings,
+    }
     name = name_of(values, order) if label is None else label
     for array in (queue, mended):
         array.setflags(write=False)
@@ -161,7 +167,7 @@ def _common_dtype(one: AnyArray, other: AnyArray) -> np.dtype[Any]:
     return np.promote_types(one.dtype, other.dtype)
 
 
-def _told(how: Any) -> str:
+def _describe_how(how: Any) -> str:
     """What the settings say of the source of new labels."""
     if isinstance(how, str):
         return how

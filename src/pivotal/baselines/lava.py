@@ -222,8 +222,8 @@ def _between_classes(
     """What it costs to move each class of the training points onto each class of the test points."""
     from pivotal.baselines._transport import transport_cost
 
-    most = isqrt(max_pairs)
-    train, test = _members(task.y_train, most, rng), _members(task.y_test, most, rng)
+    max_points = isqrt(max_pairs)
+    train, test = _members(task.y_train, max_points, rng), _members(task.y_test, max_points, rng)
     table = np.zeros((task.n_known, int(task.y_test.max()) + 1))
     pairs = list(product(train, test))
     for one, other in tqdm(pairs, unit="pair", disable=not progress, desc="comparing classes"):
@@ -232,11 +232,11 @@ def _between_classes(
     return table
 
 
-def _members(codes: CodeArray, most: int, rng: np.random.Generator) -> dict[int, AnyArray]:
+def _members(codes: CodeArray, max_points: int, rng: np.random.Generator) -> dict[int, AnyArray]:
     """Points of each class, or some of them where they are many."""
     members = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
     return {
-        code: points if points.size <= most else rng.choice(points, most, replace=False)
+        code: points if points.size <= max_points else rng.choice(points, max_points, replace=False)
         for code, points in members.items()
     }
 

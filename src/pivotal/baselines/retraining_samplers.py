@@ -129,8 +129,8 @@ class _Means(Sampler):
             return np.zeros(len(self._mean))
         squares, fourths = self._moments
         unseen = _UNSEEN * fourths / squares if squares > 0.0 else 0.0
-        spread = np.maximum(self._squares, 0.0) / (self.n_drawn - 1)
-        return np.asarray(np.sqrt((spread + unseen / self.n_drawn) / self.n_drawn))
+        variance = np.maximum(self._squares, 0.0) / (self.n_drawn - 1)
+        return np.asarray(np.sqrt((variance + unseen / self.n_drawn) / self.n_drawn))
 
 
 class Permutations(_Means):

@@ -150,9 +150,9 @@ def _reached(address: str) -> Any:
         asyncio.run(asyncio.wait_for(_greet(address), _PATIENCE))
         return Client(address, timeout=_PATIENCE)
     except (OSError, TypeError, ValueError) as error:  # a wait that was too long is an OSError as well
-        told = "" if isinstance(error, OSError) else f" ({next(iter(str(error).splitlines()), '').rstrip('.')})"
+        reason = "" if isinstance(error, OSError) else f" ({next(iter(str(error).splitlines()), '').rstrip('.')})"
         raise OSError(
-            f"cannot reach a Dask scheduler at {address}{told}; is it running, and is this its port?"
+            f"cannot reach a Dask scheduler at {address}{reason}; is it running, and is this its port?"
         ) from error
 
 

@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> None:
     """Remove the rows, write the others, and measure the difference."""
     import numpy as np
 
-    from pivotal.cli._judge import Judge
     from pivotal.cli._parser import UsageError
     from pivotal.cli._screen import Screen
+    from pivotal.cli._test_scores import TestScores
     from pivotal.cli._work import load, need_output
     from pivotal.tables import write_table
 
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
     kept = np.setdiff1d(np.arange(len(data.table)), data.rows[gone])
     write_table(data.table.take(kept), options.out, safe=options.safe_csv, form=options.format)
     if data.prepared.X_test is not None and len(gone):
-        Judge(options, screen, data).tell_removal(gone)
+        TestScores(options, screen, data).tell_removal(gone)
     screen.wrote(options.out, f"{len(kept)} of {len(data.table)} rows")
 
 
@@ -112,8 +112,8 @@ def _harmful(options: argparse.Namespace, screen: Screen, data: Data) -> IndexAr
         n_jobs=options.jobs,
         progress=screen.progress,
     )
-    told = str(found)
-    screen.tell(f"{told[0].upper()}{told[1:]}.")
+    sentence = str(found)
+    screen.tell(f"{sentence[0].upper()}{sentence[1:]}.")
     return found.indices
 
 

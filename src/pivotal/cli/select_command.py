@@ -160,7 +160,7 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     import numpy as np
 
     from pivotal.analysis.selection import select
-    from pivotal.cli._judge import Judge
+    from pivotal.cli._test_scores import TestScores
     from pivotal.tables import write_table
 
     ready = data.prepared
@@ -193,7 +193,7 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     write_table(data.table.take(data.rows[chosen.indices]), options.out, safe=options.safe_csv, form=options.format)
     _tell(options, screen, chosen)
     if ready.X_test is not None and not options.for_test:
-        Judge(options, screen, data).tell_selection(np.empty(0, np.int64), chosen.indices)
+        TestScores(options, screen, data).tell_selection(np.empty(0, np.int64), chosen.indices)
     if options.report is not None and not chosen.facts.get("interrupted"):
         from pivotal.report.selection_page import write_selection
 
@@ -213,8 +213,8 @@ def _tell(options: argparse.Namespace, screen: Screen, chosen: Selection) -> Non
         f"{stopped}."
     )
     if not (options.no_estimate or interrupted):
-        told = str(chosen.expected)
-        screen.tell(f"{told[0].upper()}{told[1:]}.")
+        sentence = str(chosen.expected)
+        screen.tell(f"{sentence[0].upper()}{sentence[1:]}.")
 
 
 def _size(options: argparse.Namespace) -> Any:
@@ -268,7 +268,7 @@ def _is_number(cell: Any) -> bool:
 def _rank(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     """Take the rows of highest value."""
     from pivotal.analysis.selection import as_number
-    from pivotal.cli._judge import Judge
+    from pivotal.cli._test_scores import TestScores
     from pivotal.cli._work import value_rows
     from pivotal.tables import write_table
 
@@ -286,7 +286,7 @@ def _rank(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     chosen = data.rows[sorted([*warm.tolist(), *added.tolist()])]
     write_table(data.table.take(chosen), options.out, safe=options.safe_csv, form=options.format)
     if data.prepared.X_test is not None:
-        Judge(options, screen, data).tell_selection(warm, added)
+        TestScores(options, screen, data).tell_selection(warm, added)
     screen.wrote(options.out, f"{n} of {n_rows} rows")
 
 

@@ -59,12 +59,12 @@ def _check_jobs(n_jobs: int | None) -> None:
         )
 
 
-def slices(n_items: int, most: int, n_threads: int, cost: float = math.inf) -> list[slice]:
-    """Cut `n_items` into slices of at most `most` and nearly equal size, as many for each thread.
+def slices(n_items: int, max_items: int, n_threads: int, cost: float = math.inf) -> list[slice]:
+    """Cut `n_items` into slices of at most `max_items` and nearly equal size, as many for each thread.
 
     All of them are one slice where the operations that an item costs add up to less than starting threads does.
     """
-    n_slices = max(1, -(-n_items // max(1, most)))
+    n_slices = max(1, -(-n_items // max(1, max_items)))
     if n_slices == 1 and n_items * cost < _WORTH_A_THREAD:
         return [slice(0, n_items)]
     n_slices = min(n_items, -(-n_slices // n_threads) * n_threads)

@@ -37,11 +37,11 @@ def check_probability(p: object, name: str) -> float:
     raise ValueError(f"{name} must lie in [0, 1]; got {p!r}.")
 
 
-def check_count(n: object, name: str, least: int = 1) -> int:
-    """Return a count as an int of at least `least`."""
-    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and int(n) >= least:
+def check_count(n: object, name: str, minimum: int = 1) -> int:
+    """Return a count as an int of at least `minimum`."""
+    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and int(n) >= minimum:
         return int(n)
-    raise ValueError(f"{name} must be an integer of at least {least}; got {name}={n!r}.")
+    raise ValueError(f"{name} must be an integer of at least {minimum}; got {name}={n!r}.")
 
 
 def check_share(share: object, name: str) -> float:

@@ -173,8 +173,8 @@ class OnnxModel(ModelEmbedder):
         beside = sorted(self.file.parent.glob(f"{self.file.name}*data"))  # weights of more than 2 GB
         parts = [digest(file.read_bytes()) for file in (self.file, *beside)]
         words = b"" if self._tokenizer is None else self._tokenizer.to_str().encode()
-        told = (self.mean, self.deviation, self.size, self.output, self.normalize)
-        return [*parts, words, repr(told).encode()]
+        options = (self.mean, self.deviation, self.size, self.output, self.normalize)
+        return [*parts, words, repr(options).encode()]
 
 
 def _find(path: Path) -> Path:
@@ -208,8 +208,8 @@ def _load_tokenizer(file: Path) -> Any:
     longest = _LONGEST
     settings = beside.with_name("tokenizer_config.json")
     if settings.is_file():
-        told = json.loads(settings.read_text(encoding="utf-8")).get("model_max_length", _LONGEST)
-        longest = int(min(told, _LONGEST))
+        options = json.loads(settings.read_text(encoding="utf-8")).get("model_max_length", _LONGEST)
+        longest = int(min(options, _LONGEST))
     tokenizer.enable_truncation(longest)
     if tokenizer.padding is None:
         tokenizer.enable_padding()

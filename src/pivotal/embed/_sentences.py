@@ -73,13 +73,13 @@ class SentenceTransformerText(_NamedTextModel):
             words = repr(sorted(tokenizer.get_vocab().items()))
         else:
             words = repr(getattr(tokenizer, "vocab", None))
-        told = (
+        options = (
             sentence_transformers.__version__,
             getattr(model, "max_seq_length", None),
             model.prompts,
             self.normalize,
         )
-        return [state_digest(model), words.encode(), repr(told).encode()]
+        return [state_digest(model), words.encode(), repr(options).encode()]
 
 
 class Model2VecText(_NamedTextModel):

@@ -99,11 +99,11 @@ def _fitted(texts: list[str], analyzer: str, ngrams: tuple[int, int]) -> tuple[A
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     # An n-gram of one text alone makes no two texts alike; in a few short ones all may be such.
-    for least in (2, 1):
+    for minimum in (2, 1):
         vectorizer = TfidfVectorizer(
             analyzer=analyzer,
             ngram_range=ngrams,
-            min_df=least,
+            min_df=minimum,
             max_features=_MOST_WORDS,
             sublinear_tf=True,
             strip_accents="unicode",

@@ -188,8 +188,8 @@ def most_likeness(like: Likeness, code: int) -> float:
     for f in range(like.rest.shape[1]):
         square += like.rest[code, f] * like.rest[code, f]
     # Features have length 1, in single precision.
-    most: float = like.scale * (2.0 * 1.0001 * square**0.5 / like.size - 1.0 / (like.size * like.size))
-    return most
+    best_gain: float = like.scale * (2.0 * 1.0001 * square**0.5 / like.size - 1.0 / (like.size * like.size))
+    return best_gain
 
 
 @kernel
@@ -216,17 +216,17 @@ def best_of(
     lists: NeighborArrays, now: Standing, like: Likeness, candidates: CodeArray, code: int
 ) -> tuple[int, float]:
     """Return who of the candidates outside adds most, and how much; only of one class, unless that is -1."""
-    best, most, likest = -1, -1e300, most_likeness(like, code)
+    best, best_gain, likest = -1, -1e300, most_likeness(like, code)
     for c in range(candidates.shape[0]):
         point = candidates[c]
         if now.members[point] or (code >= 0 and lists.codes[point] != code):
             continue
-        if now.gains[point] + likest <= most:
+        if now.gains[point] + likest <= best_gain:
             continue
         score = now.gains[point] + likeness_gain(like, lists.codes, point)
-        if score > most:
-            best, most = point, score
-    return best, most
+        if score > best_gain:
+            best, best_gain = point, score
+    return best, best_gain
 
 
 @kernel
@@ -266,13 +266,13 @@ def exchange(
         leave(lists, now, point)
         count_in(like, lists.codes, point, -1.0)
         own = now.gains[point] + likeness_gain(like, lists.codes, point)
-        best, most = best_of(lists, now, like, candidates[i if local else 0], code)
+        best, best_gain = best_of(lists, now, like, candidates[i if local else 0], code)
         if local:
-            near, gain = best_near(lists, now, like, point, allowed, code, max(most, own), tried, i)
+            near, gain = best_near(lists, now, like, point, allowed, code, max(best_gain, own), tried, i)
             if near >= 0:
-                best, most = near, gain
-        if most > own + 1e-9:
-            gained += most - own
+                best, best_gain = near, gain
+        if best_gain > own + 1e-9:
+            gained += best_gain - own
             leaving[i] = best
         else:
             best = point
@@ -289,11 +289,11 @@ def best_near(
     point: int,
     allowed: CodeArray,
     code: int,
-    most: float,
+    best_gain: float,
     tried: IndexArray,
     stamp: int,
 ) -> tuple[int, float]:
-    """Return who of the points near a query that a point has just left adds more than `most`, and how much.
+    """Return who of the points near a query that a point has just left adds more than `best_gain`, and how much.
 
     Points stand on the lists of several queries: `tried` marks with a stamp those that need no second look.
     """
@@ -314,9 +314,9 @@ def best_near(
             tried[other] = stamp
             if now.members[other] or allowed[other] == 0 or (code >= 0 and lists.codes[other] != code):
                 continue
-            if now.gains[other] + likest <= most:
+            if now.gains[other] + likest <= best_gain:
                 continue
             score = now.gains[other] + likeness_gain(like, lists.codes, other)
-            if score > most:
-                best, most = other, score
-    return best, most
+            if score > best_gain:
+                best, best_gain = other, score
+    return best, best_gain

@@ -31,11 +31,11 @@ def herd_by_kernel(
     """
     n_before = taken.sum()
     for t in range(chosen.shape[0]):
-        best, most = -1, -1e300
+        best, best_gain = -1, -1e300
         for row in range(pull.shape[0]):
             apart = pull[row] - sums[row] / (n_before + t + 1.0)
-            if not taken[row] and apart > most:
-                best, most = row, apart
+            if not taken[row] and apart > best_gain:
+                best, best_gain = row, apart
         chosen[t] = best
         taken[best] = True
         for row in range(pull.shape[0]):
@@ -70,7 +70,7 @@ def herd_by_features(
     """
     n_before, first = taken.sum(), 0
     for t in range(chosen.shape[0]):
-        best, most = -1, -1e300
+        best, best_gain = -1, -1e300
         for c in range(candidates.shape[1]):
             row = candidates[t, c]
             if taken[row]:
@@ -78,8 +78,8 @@ def herd_by_features(
             apart = 0.0
             for f in range(features.shape[1]):
                 apart += features[row, f] * (mean[f] - total[f] / (n_before + t + 1.0))
-            if apart > most:
-                best, most = row, apart
+            if apart > best_gain:
+                best, best_gain = row, apart
         if best < 0:
             while taken[first]:
                 first += 1

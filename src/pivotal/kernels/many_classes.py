@@ -74,11 +74,11 @@ def make_span(n_classes: int, k: int) -> Span:
 
 
 @kernel
-def fill_ways(counts: FloatArray, less: float, most: int, step: FloatArray, length: int, ways: FloatArray) -> None:
-    """Fill ways[j] with C(counts - less, j) * scale^j, for j up to `most`."""
+def fill_ways(counts: FloatArray, less: float, max_size: int, step: FloatArray, length: int, ways: FloatArray) -> None:
+    """Fill ways[j] with C(counts - less, j) * scale^j, for j up to `max_size`."""
     for p in range(length):
         ways[0, p] = 1.0
-    for j in range(1, most + 1):
+    for j in range(1, max_size + 1):
         factor, taken = step[j], less + (j - 1.0)
         for p in range(length):
             ways[j, p] = ways[j - 1, p] * ((counts[p] - taken) * factor)

@@ -116,14 +116,14 @@ def log_absence(law: Law, stream: IndexArray) -> float:
 
 
 @kernel
-def draw_members(n: int, most: int, law: Law, members: IndexArray, stream: IndexArray) -> int:
+def draw_members(n: int, max_members: int, law: Law, members: IndexArray, stream: IndexArray) -> int:
     """Draw p and let each of n ranks join with probability p; return how many of the nearest members were found.
 
     The gaps between members are geometric, so the cost is one draw per member, whatever n is.
 
     Parameters
     ----------
-    n, most : int
+    n, max_members : int
         Ranks, and members to look for.
     law : Law
         Where p is drawn from.
@@ -136,7 +136,7 @@ def draw_members(n: int, most: int, law: Law, members: IndexArray, stream: Index
     if absence == 0.0:
         return 0
     rank, found = -1, 0
-    while found < most:
+    while found < max_members:
         gap = log_uniform(stream) / absence
         if gap >= n - 1 - rank:
             break

@@ -70,14 +70,14 @@ class Settings(ABC):
             if not known:
                 find_libraries_again()
 
-    def _check_count(self, parameter: str, least: int = 1, *, auto: bool = False) -> None:
+    def _check_count(self, parameter: str, minimum: int = 1, *, auto: bool = False) -> None:
         """Raise unless a parameter is an integer, or "auto" where that is allowed."""
         given = getattr(self, parameter)
         if auto and isinstance(given, str) and given == "auto":
             return
-        if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < least:
+        if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < minimum:
             other = ', or "auto"' if auto else ""
-            raise ValueError(f"{parameter} must be an integer of at least {least}{other}; got {given!r}.")
+            raise ValueError(f"{parameter} must be an integer of at least {minimum}{other}; got {given!r}.")
 
 
 class ApproximateIndex(Index):
@@ -266,9 +266,9 @@ class OtherSpace:
             distances[start:] = np.maximum(pairwise_distances(query[np.newaxis], rows, metric=self._metric)[0], 0.0)
 
 
-def _scale_of(spread: float) -> float:
+def _scale_of(magnitude: float) -> float:
     """Return the power of two that brings the points to about 1, its square far from overflow."""
-    return float(2.0 ** -max(-480, int(np.frexp(spread)[1])))
+    return float(2.0 ** -max(-480, int(np.frexp(magnitude)[1])))
 
 
 def _unit_length(X: AnyArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

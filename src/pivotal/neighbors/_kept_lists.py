@@ -93,7 +93,7 @@ class KeptLists(Index):
         max_memory: int | None = None,
         *,
         progress: bool = False,
-        told: Callable[[float], object] | None = None,
+        on_progress: Callable[[float], object] | None = None,
     ) -> None:
         """Search what nobody has asked for yet.
 
@@ -103,7 +103,7 @@ class KeptLists(Index):
             Bytes that lists under way may take.
         progress : bool, default=False
             Whether to show a progress bar.
-        told : callable, optional
+        on_progress : callable, optional
             Receives the share of the rows that are done.
         """
         with tqdm(total=self.n_train, unit="row", disable=not progress, desc="searching neighbours") as bar:
@@ -111,8 +111,8 @@ class KeptLists(Index):
                 if not self._known[rows].all():
                     self.search_self(rows.start, rows.stop, self.depth)
                 bar.update(rows.stop - rows.start)
-                if told is not None:
-                    told(rows.stop / self.n_train)
+                if on_progress is not None:
+                    on_progress(rows.stop / self.n_train)
 
     def _find(self, queries: object, depth: int) -> Neighbors:
         return self._index.search(queries, depth)

@@ -107,9 +107,9 @@ class DenseEuclidean:
         self._squared = squared
         n_train, n_features = X.shape
         self._centre: FloatArray = X.mean(axis=0, dtype=np.float64)
-        spread_of_points = max(abs(float(X.min())), abs(float(X.max()))) + float(np.abs(self._centre).max())
+        magnitude = max(abs(float(X.min())), abs(float(X.max()))) + float(np.abs(self._centre).max())
         # The exponent is bounded so that the square of the scale stays far from overflow.
-        self._scale = 2.0 ** -max(-480, int(np.frexp(spread_of_points)[1]))
+        self._scale = 2.0 ** -max(-480, int(np.frexp(magnitude)[1]))
         self._points = np.empty((n_train, n_features), np.float32)
         # Infinite norms fill up the last stride of points.
         self._norms = np.full(-(-n_train // STRIDE) * STRIDE, np.inf, np.float32)

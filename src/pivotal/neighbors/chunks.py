@@ -124,14 +124,14 @@ class ChunkedIndex(Index):
         found = 0
         with closing(self._engines()) as engines:
             for first, n_rows, engine in engines:
-                most = min(depth, n_rows)
-                step = self._queries_at_once(n_rows, most)
+                max_rows = min(depth, n_rows)
+                step = self._queries_at_once(n_rows, max_rows)
                 for start in range(0, queries.shape[0], step):
                     part = slice(start, start + step)
-                    near, far = engine.search(_dense(queries[part]), most, self._n_threads)
+                    near, far = engine.search(_dense(queries[part]), max_rows, self._n_threads)
                     near += first
                     merge(indices[part], distances[part], found, near, far)
-                found = min(depth, found + most)
+                found = min(depth, found + max_rows)
                 del engine  # before the next chunk is read
         return indices, distances
 
@@ -161,8 +161,8 @@ class ChunkedIndex(Index):
         """Rows per chunk: two chunks are held, and an engine's copy of one; nearly equal chunks."""
         n_columns = self._X.n_columns
         copies = 4 * (n_columns + 1) if self._euclidean else 24 * (n_columns + 1)
-        most = max(1, self._max_memory // 4 // (2 * n_columns * self._X.dtype.itemsize + copies))
-        n_chunks = -(-self.n_train // most)
+        max_rows = max(1, self._max_memory // 4 // (2 * n_columns * self._X.dtype.itemsize + copies))
+        n_chunks = -(-self.n_train // max_rows)
         return -(-self.n_train // n_chunks)
 
     def _queries_at_once(self, n_rows: int, depth: int) -> int:

@@ -175,10 +175,10 @@ class Index(ABC):
         """Return queries as float64 of the kind of the training points, dense or sparse."""
         return as_like(check_features(queries, "queries", like=self._X), self._X)
 
-    def _check_depth(self, depth: object, most: int) -> int:
-        if isinstance(depth, numbers.Integral) and not isinstance(depth, bool) and 1 <= int(depth) <= most:
+    def _check_depth(self, depth: object, max_depth: int) -> int:
+        if isinstance(depth, numbers.Integral) and not isinstance(depth, bool) and 1 <= int(depth) <= max_depth:
             return int(depth)
-        raise ValueError(f"depth must be an integer from 1 to {most}, the points to choose from; got {depth!r}.")
+        raise ValueError(f"depth must be an integer from 1 to {max_depth}, the points to choose from; got {depth!r}.")
 
 
 def fitting_queries(depth: int, max_memory: int | None = None) -> int:

@@ -25,16 +25,16 @@ def describe(values: Values) -> str:
     >>> describe(Values([0.5, 0.25], n_queries=4, full_utility=1.0, empty_utility=0.0, settings=settings))
     'Banzhaf values of 2 training points in the hard-label game with k = 5, averaged over 4 queries.'
     """
-    told = values.settings
-    name = str(told.get("semivalue", told.get("method", "")))
+    settings = values.settings
+    name = str(settings.get("semivalue", settings.get("method", "")))
     start = f"{name[:1].upper()}{name[1:]} values" if name else "Values"
     sentence = f"{start} of {count(len(values), 'training point')}"
-    if "utility" in told:
-        game = str(told["utility"])
+    if "utility" in settings:
+        game = str(settings["utility"])
         sentence += f" in the {_GAMES.get(game, game)} game"
-    if "k" in told:
-        sentence += f" with k = {told['k']}"
-    if told.get("self_valuation"):
+    if "k" in settings:
+        sentence += f" with k = {settings['k']}"
+    if settings.get("self_valuation"):
         return sentence + "; each point is a query against all the others."
     return sentence + f", averaged over {count(values.n_queries, 'query', 'queries')}."
 

@@ -30,12 +30,12 @@ def histogram(values: FloatArray) -> dict[str, Any]:
     [1, 2, 0]
     """
     low, high = float(values.min()), float(values.max())
-    spread = high - low
-    if not math.isfinite(spread) or spread <= 1e-9 * max(abs(low), abs(high)):  # as good as one number
+    extent = high - low
+    if not math.isfinite(extent) or extent <= 1e-9 * max(abs(low), abs(high)):  # as good as one number
         width = abs(high) / 2 or 1.0
         return {"edges": [low - width, low + width], "counts": [len(values)]}
-    power = 10.0 ** math.floor(math.log10(spread / _BINS))
-    width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power * _BINS >= spread)
+    power = 10.0 ** math.floor(math.log10(extent / _BINS))
+    width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power * _BINS >= extent)
     first = math.floor(low / width)
     bins = np.floor(values / width).astype(np.int64) - first
     counts = np.bincount(bins)

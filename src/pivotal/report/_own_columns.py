@@ -59,7 +59,7 @@ def pack_columns(
     Returns
     -------
     packed : dict
-        `names` of the columns, `spread` of those that are numbers, `rows` by the place of a point, and how many columns
+        `names` of the columns, `stds` of those that are numbers, `rows` by the place of a point, and how many columns
         are left out; None where there is no room for any row.
     """
     kept = dict(list(columns.items())[:_MOST])
@@ -76,9 +76,9 @@ def pack_columns(
         rows[str(places[point])] = row
     if not rows:
         return None
-    spread = [None if found is None else float(np.nanstd(found)) or None for found in numbers.values()]
+    stds = [None if found is None else float(np.nanstd(found)) or None for found in numbers.values()]
     names = [as_text(name, _CELL) for name in kept]
-    return {"names": names, "spread": spread, "rows": rows, "left_out": len(columns) - len(kept)}
+    return {"names": names, "stds": stds, "rows": rows, "left_out": len(columns) - len(kept)}
 
 
 def _as_numbers(cells: AnyArray) -> AnyArray | None:

@@ -58,9 +58,9 @@ def table_section(title: str, note: str, frame: pd.DataFrame, texts: Mapping[Any
     return f"<h2>{title}</h2><p class=note>{note}</p>{rows_of_table(frame)}"
 
 
-def rows_of_table(frame: pd.DataFrame, most: int = ROWS) -> str:
+def rows_of_table(frame: pd.DataFrame, max_rows: int = ROWS) -> str:
     """Return the first rows of a frame as a table, and how many there are."""
-    shown = frame.head(most)
+    shown = frame.head(max_rows)
     head = "".join(f"<th{_numeric(shown[c])}>{html.escape(str(c).replace('_', ' '))}</th>" for c in shown)
     body = "".join(
         "<tr>" + "".join(f"<td{_numeric(shown[c])}>{_cell(row[c])}</td>" for c in shown) + "</tr>"

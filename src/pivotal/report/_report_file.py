@@ -127,7 +127,7 @@ def write_report(
         lazy = " Compute them first, with .compute()." if is_lazy(values) else ""
         raise TypeError(f"values must be a pivotal.Values; got {type(values).__name__}.{lazy}")
     target = check_file(path, "report.html")
-    most = check_count(max_points, "max_points")
+    max_points = check_count(max_points, "max_points")
     words = as_advice(advice)
     rng = as_generator(random_state)
     inputs = read_inputs(
@@ -145,7 +145,7 @@ def write_report(
         k=k,
     )
     heading = as_text("What each training point is worth" if title is None else title)
-    payload = _payload(inputs, heading, suspects, most, rng, words)
+    payload = _payload(inputs, heading, suspects, max_points, rng, words)
     write_text(target, assemble(heading, payload), path)
     if payload["not_shown"]:
         warnings.warn(payload["not_shown"], stacklevel=2)
@@ -153,7 +153,7 @@ def write_report(
 
 
 def _payload(
-    inputs: Inputs, title: str, given: Any, most: int, rng: np.random.Generator, advice: Advice
+    inputs: Inputs, title: str, given: Any, max_points: int, rng: np.random.Generator, advice: Advice
 ) -> dict[str, Any]:
     """Gather all that the page shows."""
     values = inputs.values
@@ -166,10 +166,10 @@ def _payload(
     suspects, why_none = _suspects(inputs, given, advice)
     if suspects is None:
         leave_out("Suspected label errors", why_none)
-    elif len(values) > most:  # half of the places, at most
-        suspects = suspects.first(max(1, most // (2 + 2 * suspects.nearest.shape[1])))
+    elif len(values) > max_points:  # half of the places, at most
+        suspects = suspects.first(max(1, max_points // (2 + 2 * suspects.nearest.shape[1])))
     curves, why_no_curves = _curves(inputs, seed, advice)
-    shown, columns = _points(inputs, suspects, most, rng, advice)
+    shown, columns = _points(inputs, suspects, max_points, rng, advice)
     payload: dict[str, Any] = {
         "title": title,
         "version": __version__,
@@ -208,12 +208,12 @@ def _payload(
 
 
 def _points(
-    inputs: Inputs, suspects: Suspects | None, most: int, rng: np.random.Generator, advice: Advice
+    inputs: Inputs, suspects: Suspects | None, max_points: int, rng: np.random.Generator, advice: Advice
 ) -> tuple[IndexArray, dict[str, Any]]:
     """Choose the points shown and pack what is known of them, with their neighbours."""
     values = inputs.values
     first = _NO_POINTS if suspects is None else suspects.with_neighbours()
-    shown = choose_shown(values, first, most, rng)
+    shown = choose_shown(values, first, max_points, rng)
     columns = columns_of(values, shown, inputs.labels, inputs.responses, inputs.owners)
     columns["note"] = tell_choice(len(shown), len(values), advice.more_points)
     if suspects is not None:
@@ -280,7 +280,7 @@ def _tell_suspects(suspects: Suspects, shown: IndexArray) -> dict[str, Any]:
     ]
     note = f"{count(suspects.probable, 'label is', 'labels are')} probably wrong by the votes of the other rows. "
     if len(rows) < suspects.total or suspects.total != suspects.probable:
-        note += f"The {count(len(rows), 'most suspicious label is', 'most suspicious labels are')} listed."
+        note += f"The {count(len(rows), 'max_points suspicious label is', 'max_points suspicious labels are')} listed."
     else:
         note += "The most suspicious come first."
     if not rows:
@@ -365,10 +365,10 @@ def _add_words_and_images(
 
 def _clip(texts: list[str], room: int) -> list[str]:
     """Shorten the longest texts until all fit."""
-    most = _TEXT
-    while most > 8 and len(as_json(texts).encode()) > room:
-        most = most * 3 // 4
-        texts = [as_text(words, most) for words in texts]
+    max_points = _TEXT
+    while max_points > 8 and len(as_json(texts).encode()) > room:
+        max_points = max_points * 3 // 4
+        texts = [as_text(words, max_points) for words in texts]
     return texts
 
 

@@ -91,8 +91,8 @@ def read_inputs(
 ) -> Inputs:
     """Check what `write_report` was given."""
     n_train = len(values)
-    told = values.settings
-    labels, responses = _read_labels(y, "y", str(told.get("utility", "")))
+    settings = values.settings
+    labels, responses = _read_labels(y, "y", str(settings.get("utility", "")))
     for given in (labels, responses):
         if given is not None:
             _check_length(given, n_train, "y")
@@ -106,8 +106,8 @@ def read_inputs(
     if y_test is not None:
         test = as_labels(y_test, "y_test") if responses is None else as_responses(y_test, "y_test")
         check_same_length(X_test, test, "X_test", "y_test")
-    known = told.get("k")
-    metric, parameters, why = _read_metric(told, X)
+    known = settings.get("k")
+    metric, parameters, why = _read_metric(settings, X)
     return Inputs(
         values=values,
         X=X,

@@ -17,15 +17,15 @@ __all__ = ["choose_shown", "columns_of", "number_neighbours", "tell_choice"]
 _NAME: Final = 200  # characters of an id, a label, an owner
 
 
-def choose_shown(values: Values, first: IndexArray, most: int, rng: np.random.Generator) -> IndexArray:
-    """Choose at most `most` training points: all, or some of them first, then both ends, then a random sample.
+def choose_shown(values: Values, first: IndexArray, max_points: int, rng: np.random.Generator) -> IndexArray:
+    """Choose at most `max_points` training points: all, or some of them first, then both ends, then a random sample.
 
     Parameters
     ----------
     values : Values
     first : int array
         Points that must be there: suspects with their neighbours.
-    most : int
+    max_points : int
     rng : Generator
 
     Returns
@@ -33,12 +33,12 @@ def choose_shown(values: Values, first: IndexArray, most: int, rng: np.random.Ge
     shown : int array of shape (n_shown,)
         Training indices, ascending.
     """
-    if len(values) <= most:
+    if len(values) <= max_points:
         return np.arange(len(values))
     order = values.order()
-    end = most // 8
+    end = max_points // 8
     wanted = np.concatenate([first, order[:end], order[len(order) - end :], rng.permutation(len(values))])
-    return np.sort(pd.unique(wanted)[:most])
+    return np.sort(pd.unique(wanted)[:max_points])
 
 
 def tell_choice(n_shown: int, n_train: int, more: str) -> str:

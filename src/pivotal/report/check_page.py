@@ -65,8 +65,8 @@ def write_check_page(
     body = [f"<h1>{html.escape(name)}</h1><dl>{figures}</dl>", f"<nav><ul>{links}</ul></nav>" if links else ""]
     body += [_section(finding, text) for finding in present]
     if clean:
-        told = pd.DataFrame({"looked for": [one.title for one in clean], "why": [one.sentence for one in clean]})
-        body.append(table_section("Nothing to do", "What else was looked for.", told))
+        table = pd.DataFrame({"looked for": [one.title for one in clean], "why": [one.sentence for one in clean]})
+        body.append(table_section("Nothing to do", "What else was looked for.", table))
     write_text(target, page_of(name, "".join(body)), path)
     return Path(path)
 
@@ -74,7 +74,7 @@ def write_check_page(
 def _section(finding: Finding, text: Sequence[str] | None) -> str:
     """Return one finding: a sentence, what to do, and the worst of the rows or columns."""
     limit = "" if finding.threshold is None else f"; threshold {finding.threshold:.4g}"
-    told = (
+    table = (
         f"<h2>{html.escape(finding.title)}</h2><p>{html.escape(finding.sentence)}</p>"
         f"<p class=todo>{html.escape(finding.advice)}</p>"
         f"<p class=note>Score: {html.escape(finding.score_means + limit)}.</p>"
@@ -87,4 +87,4 @@ def _section(finding: Finding, text: Sequence[str] | None) -> str:
         rows["text"] = [short_text(text[row]) for row in finding.rows]
     frames = [finding.table, rows]
     tables = [rows_of_table(one, _SHOWN) for one in frames if one is not None and len(one)]
-    return f"<section id='{finding.name}'>{told}{''.join(tables)}</section>"
+    return f"<section id='{finding.name}'>{table}{''.join(tables)}</section>"

@@ -13,8 +13,8 @@ from pivotal.core.types import AnyArray
 __all__ = ["as_json", "as_text", "pack", "pack_whole"]
 
 
-def as_text(item: Any, most: int | None = None) -> str:
-    r"""Return what a page shows of a label, an id, an owner: its text, cut to `most` characters.
+def as_text(item: Any, max_length: int | None = None) -> str:
+    r"""Return what a page shows of a label, an id, an owner: its text, cut to `max_length` characters.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def as_text(item: Any, most: int | None = None) -> str:
     text = item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
     if not text.isascii():  # half a surrogate pair cannot be written as UTF-8
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text if most is None or len(text) <= most else text[: max(most - 1, 0)].rstrip() + "…"
+    return text if max_length is None or len(text) <= max_length else text[: max(max_length - 1, 0)].rstrip() + "…"
 
 
 def pack(array: AnyArray, dtype: str) -> dict[str, str]:

@@ -27,11 +27,11 @@ def write_page(study: Study, path: str | os.PathLike[str], texts: Mapping[Any, s
     distractors, carrying, unused = study.distractors(), study.carrying(), study.unused()
     parts = [f"<h1>{html.escape(name)}</h1>", *_facts(study, len(distractors), len(unused))]
     if study.sources is not None:
-        told = "Shares of a budget of 1, with 95 % intervals over queries like these."
+        note = "Shares of a budget of 1, with 95 % intervals over queries like these."
         if study.sources.standard_error is not None:
-            told += f" Their values are estimates, with a standard error of {study.sources.standard_error.max():.2g}"
-            told += " at most, which the intervals include."
-        parts.append(table_section("Sources", told, _with_track(study.payouts(), "payout")))
+            note += f" Their values are estimates, with a standard error of {study.sources.standard_error.max():.2g}"
+            note += " at most, which the intervals include."
+        parts.append(table_section("Sources", note, _with_track(study.payouts(), "payout")))
     parts += [
         table_section(
             "Distractors",
@@ -84,11 +84,11 @@ def _with_track(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Add a small picture of each interval, all on one scale that holds 0."""
     ends = frame[["low", "high"]].to_numpy(dtype=np.float64)[:ROWS]
     ends = ends[np.isfinite(ends)]
-    least, most = min(0.0, ends.min(initial=0.0)), max(0.0, ends.max(initial=0.0))
-    scale = 100.0 / ((most - least) or 1.0)
+    minimum, most = min(0.0, ends.min(initial=0.0)), max(0.0, ends.max(initial=0.0))
+    scale = 100.0 / ((most - minimum) or 1.0)
 
     def place(number: float) -> float:
-        return float(np.clip((number - least) * scale, 0.0, 100.0))
+        return float(np.clip((number - minimum) * scale, 0.0, 100.0))
 
     tracks = []
     for low, middle, high in zip(frame["low"], frame[column], frame["high"], strict=True):

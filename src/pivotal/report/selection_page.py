@@ -70,17 +70,17 @@ def _beside(expected: Expectation) -> pd.DataFrame:
 
 def _with_bars(curve: pd.DataFrame) -> pd.DataFrame:
     """Return the sizes with a small picture of both accuracies, all on one scale."""
-    least = float(min(curve["accuracy"].min(), curve["random"].min()))
+    minimum = float(min(curve["accuracy"].min(), curve["random"].min()))
     most = float(max(curve["accuracy"].max(), curve["random"].max(), curve["everything"].max()))
-    scale = 100.0 / ((most - least) or 1.0)
+    scale = 100.0 / ((most - minimum) or 1.0)
 
     def drawn(row: Any) -> Markup:
-        low, high = sorted(((row.random - least) * scale, (row.accuracy - least) * scale))
+        low, high = sorted(((row.random - minimum) * scale, (row.accuracy - minimum) * scale))
         kind = "up" if row.gain > 2 * row.gain_error else "down" if row.gain < -2 * row.gain_error else "open"
         return Markup(
-            f"<span class='track {kind}'><u style='left:{(row.everything - least) * scale:.1f}%'></u>"
+            f"<span class='track {kind}'><u style='left:{(row.everything - minimum) * scale:.1f}%'></u>"
             f"<i style='left:{low:.1f}%;width:{high - low:.1f}%'></i>"
-            f"<b style='left:{(row.accuracy - least) * scale:.1f}%'></b></span>"
+            f"<b style='left:{(row.accuracy - minimum) * scale:.1f}%'></b></span>"
         )
 
     names = ["size", "share", "accuracy", "accuracy_error", "random", "random_error", "gain", "gain_error"]

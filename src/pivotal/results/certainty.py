@@ -115,13 +115,13 @@ class Signs:
     def __str__(self) -> str:
         n_harm, n_help, n_open = len(self.harmful), len(self.helpful), len(self.unknown)
         harm = f"{n_harm} {'point harms' if n_harm == 1 else 'points harm'} beyond doubt"
-        told = f"{harm} and {n_help} {'helps' if n_help == 1 else 'help'}"
+        decided = f"{harm} and {n_help} {'helps' if n_help == 1 else 'help'}"
         queries = "1 query" if self.n_queries == 1 else f"{self.n_queries} queries"
-        told += f" (false discovery rate {self.rate:.0%}); of {n_open} the sign cannot be told from {queries}"
+        decided += f" (false discovery rate {self.rate:.0%}); of {n_open} the sign cannot be told from {queries}"
         enough = self.queries_needed() if n_open else np.inf
         if np.isfinite(enough):
-            told += f". About {float(f'{enough:.2g}'):.0f} queries would settle half of them" if enough < 1e6 else ""
-        return told + "."
+            decided += f". About {float(f'{enough:.2g}'):.0f} queries would settle half of them" if enough < 1e6 else ""
+        return decided + "."
 
     def __repr__(self) -> str:
         return f"Signs({self})"
@@ -237,13 +237,13 @@ class CertainValues(ValueRecord):
             statistic = np.where(distance > 0.0, distance / error, 0.0)
         p_values = 2.0 * stats.t.sf(statistic, freedom)
         q_values = _adjusted(p_values)
-        told = q_values <= rate
+        decided = q_values <= rate
         # The test that a point must pass is that of the last one told, or that of the very first.
-        last = float(p_values[told].max()) if told.any() else rate / len(self)
+        last = float(p_values[decided].max()) if decided.any() else rate / len(self)
         needed_statistic = float(stats.norm.isf(last / 2.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where(distance > 0.0, self.n_queries * (needed_statistic * error / distance) ** 2, np.inf)
-        signs = np.where(told, np.sign(self.values), 0.0).astype(np.int8)
+        signs = np.where(decided, np.sign(self.values), 0.0).astype(np.int8)
         return Signs(signs, q_values, rate, self.n_queries, np.maximum(needed, self.n_queries))
 
     def rank_interval(self, level: float = 0.95, *, given_neighbors: bool = False) -> tuple[IndexArray, IndexArray]:

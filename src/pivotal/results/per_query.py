@@ -288,13 +288,13 @@ class PerQueryRecorder:
     def __init__(self, k: int, classes: Iterable[Any], max_memory: int | None = None) -> None:
         self._k, self._classes = k, tuple(str(name) for name in classes)
         self._budget = _BUDGET if max_memory is None else max_memory
-        self._most = 0
+        self._max_entries = 0
 
     def reserve(self, n_queries: int, depth: int, kept: Sequence[Rows]) -> None:
         """Share out what memory is left among so many queries, whose lists are about `depth` long."""
         left = self._budget - _ENTRY_BYTES * sum(len(rows.values) for rows in kept)
-        self._most = left // (_ENTRY_BYTES * n_queries)
-        if self._most < min(self._k, depth):
+        self._max_entries = left // (_ENTRY_BYTES * n_queries)
+        if self._max_entries < min(self._k, depth):
             needed = _ENTRY_BYTES * n_queries * min(self._k, depth)
             raise ValueError(
                 f"values per query must have room for the k={self._k} nearest of each of the {n_queries} queries, "
@@ -317,10 +317,10 @@ class PerQueryRecorder:
         kept = values != 0.0
         kept[:, : self._k] = True
         kept &= indices >= 0  # a list may have ended
-        if depth > self._most:
+        if depth > self._max_entries:
             size = np.abs(values)
             size[:, : self._k] = np.inf
-            smallest = np.argsort(-size, axis=1, kind="stable")[:, self._most :]
+            smallest = np.argsort(-size, axis=1, kind="stable")[:, self._max_entries :]
             dropped = float(np.take_along_axis(size, smallest, axis=1).max())
             np.put_along_axis(kept, smallest, False, axis=1)
         queries, places = np.nonzero(kept)

@@ -208,7 +208,7 @@ def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
             raise ValueError(
                 f"{path} is a Parquet file but holds no pivotal values; give a file written by Values.save."
             )
-        with told_as_damage(path):
+        with reported_as_damage(path):
             about = json.loads(metadata[_KEY])
             if not isinstance(about, dict):
                 raise ValueError("what it says of itself must be an object")
@@ -243,7 +243,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def told_as_damage(path: str | os.PathLike[str]) -> Iterator[None]:
+def reported_as_damage(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say in one sentence, which names the file, that what was read from it cannot be right.
 
     Raises

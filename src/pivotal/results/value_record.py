@@ -19,7 +19,7 @@ from pivotal.core.validation import check_probability
 from pivotal.results.bounds import from_before_bounds_had_parts
 from pivotal.results.ids import as_ids, one_dimensional
 from pivotal.results.per_query import PerQuery
-from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, told_as_damage, write_table
+from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, reported_as_damage, write_table
 
 _BOUNDS: Final = ("proved_bound", "rounding_allowance", "neighbors_exact")
 _SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote_resolution", "recall")
@@ -131,8 +131,8 @@ class ValueRecord:
         if self.queries is not None:
             more, about["per_query"] = self.queries.to_columns()
             columns |= more
-        told = {"settings": thaw(self.settings), "details": thaw(self.details)}
-        write_table(path, columns, {**about, "ids": tag, **told})
+        record = {"settings": thaw(self.settings), "details": thaw(self.details)}
+        write_table(path, columns, {**about, "ids": tag, **record})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -146,7 +146,7 @@ class ValueRecord:
             If the file is not Parquet, holds no pivotal values, is damaged, or was written by a newer format.
         """
         table, about = read_table(path)
-        with told_as_damage(path):
+        with reported_as_damage(path):
             for name in ("settings", "details"):
                 if not isinstance(about.setdefault(name, {}), dict):
                     raise ValueError(f"{name} must be an object")

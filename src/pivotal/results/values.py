@@ -320,10 +320,10 @@ class Values(CertainValues):
 
     def __repr__(self) -> str:
         shown = [f"n_train={len(self)}", f"n_queries={self.n_queries}"]
-        told = {**self.settings}
-        if told.get("method") == "exact":
-            del told["method"]  # goes without saying
-        shown += [f"{name}={told[name]}" for name in _SHOWN if name in told]
+        shown_settings = {**self.settings}
+        if shown_settings.get("method") == "exact":
+            del shown_settings["method"]  # goes without saying
+        shown += [f"{name}={shown_settings[name]}" for name in _SHOWN if name in shown_settings]
         if self.error_bound is not None:
             given = " given these neighbours" if self.neighbors_given else ""
             shown.append(f"error_bound={self.error_bound:.2g}{given}")

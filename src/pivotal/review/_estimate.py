@@ -76,10 +76,10 @@ def estimate_left(
     center, covariance = logistic_fit(seen_odds, seen_wrong, _PRIOR_MEAN, _PRIOR_COVARIANCE)
     design = _design(odds)
     chance = _logistic(design @ center)
-    spread = chance * (1.0 - chance)
-    slope = spread @ design
+    variances = chance * (1.0 - chance)
+    slope = variances @ design
     count = float(chance.sum())
-    deviation = math.sqrt(float(slope @ covariance @ slope + spread.sum()))
+    deviation = math.sqrt(float(slope @ covariance @ slope + variances.sum()))
     suspects = Left(count, max(0.0, count - _WIDE * deviation), min(float(len(odds)), count + _WIDE * deviation))
     looked_at, wrong = sample
     if looked_at == 0:

@@ -74,7 +74,7 @@ class LiveNeighbors:
         self._needed = _needed(k, len(codes))
         width = list_length(k, len(codes))
         kept = index if isinstance(index, KeptLists) and index.depth >= width else KeptLists(index, width)
-        kept.fill(told=progress)
+        kept.fill(on_progress=progress)
         kept.forget_distances()
         self._lists = kept.indices
         self._holders = _reversed(self._lists)
@@ -167,13 +167,13 @@ class LiveNeighbors:
         shares: FloatArray = counted.reshape(len(rows), self._n_classes) / weights.sum()
         return shares
 
-    def harmed(self, row: int, most: int) -> tuple[IndexArray, FloatArray]:
+    def harmed(self, row: int, max_rows: int) -> tuple[IndexArray, FloatArray]:
         """Return the rows whose prediction a row harms most, worst first, and its value to each of them."""
         queries = self._touched_by(np.array([row]))
         queries = queries[self.alive[queries] & (queries != row)]
         nearest, values = self._solve(queries)
         worth = np.where(nearest == row, values, 0.0).sum(axis=1)
-        order = np.argsort(worth, kind="stable")[:most]
+        order = np.argsort(worth, kind="stable")[:max_rows]
         order = order[worth[order] < 0.0]
         return queries[order], worth[order]
 
@@ -254,8 +254,8 @@ def list_length(k: int, n_rows: int) -> int:
 
 
 def _needed(k: int, n_rows: int) -> int:
-    most = n_rows - 1
-    return max(min(_SHOWN, most), Banzhaf().depth(min(k, most), _TOLERANCE, most))
+    max_rows = n_rows - 1
+    return max(min(_SHOWN, max_rows), Banzhaf().depth(min(k, max_rows), _TOLERANCE, max_rows))
 
 
 def _reversed(lists: npt.NDArray[np.int32]) -> sparse.csr_array:

@@ -83,13 +83,13 @@ def as_rows(content: Any, n_rows: int) -> list[int]:
     return list(dict.fromkeys(content))
 
 
-def first_by_score(chosen: npt.NDArray[np.bool_], scores: FloatArray, most: int) -> IndexArray:
-    """Return at least the first `most` of the chosen rows by score, lowest first, ties in order of the row.
+def first_by_score(chosen: npt.NDArray[np.bool_], scores: FloatArray, max_rows: int) -> IndexArray:
+    """Return at least the first `max_rows` of the chosen rows by score, lowest first, ties in order of the row.
 
     Only those are sorted, so that a page of a million rows costs no sort of a million.
     """
     rows: AnyArray = np.flatnonzero(chosen)
-    if len(rows) > 4 * most:
-        worst = np.partition(scores[rows], most)[most]
+    if len(rows) > 4 * max_rows:
+        worst = np.partition(scores[rows], max_rows)[max_rows]
         rows = rows[scores[rows] <= worst]
     return rows[np.argsort(scores[rows], kind="stable")]

@@ -34,7 +34,7 @@ class Cells:
     def __init__(self, cells: pa.Table, decimal: str = ".") -> None:
         self._cells, self._decimal = cells, decimal
         self.columns = list(cells.column_names)
-        self._spreads: dict[str, float | None] = {}
+        self._stds: dict[str, float | None] = {}
 
     def compare(self, row: int, neighbors: IndexArray) -> list[dict[str, Any]]:
         """Return the cells of a row beside those of its neighbours, the largest differences first.
@@ -75,27 +75,27 @@ class Cells:
     def _difference(self, name: str, own: Any, near: list[Any]) -> float:
         if not near:
             return 0.0
-        spread = self._spread(name)
-        if spread is None:
+        std = self._std(name)
+        if std is None:
             return _OTHER * float(sum(other != own for other in near)) / len(near)
         number = self._number(own)
         numbers = [other for other in map(self._number, near) if other is not None]
         if number is None or not numbers:
             return _OTHER if number is None and numbers else 0.0
-        difference = abs(number - float(np.median(numbers))) / spread if spread > 0 else 0.0
+        difference = abs(number - float(np.median(numbers))) / std if std > 0 else 0.0
         return round(difference, 3) if math.isfinite(difference) else 0.0
 
-    def _spread(self, name: str) -> float | None:
+    def _std(self, name: str) -> float | None:
         """Return the standard deviation of a column of numbers, None for other columns."""
-        if name not in self._spreads:
+        if name not in self._stds:
             column = self._cells.column(name)
             step = max(1, len(column) // _SAMPLED)
             cells = column.take(pa.array(np.arange(0, len(column), step))).to_pylist()
             there = [cell for cell in cells if cell is not None and cell != ""]
             numbers = [number for number in map(self._number, there) if number is not None]
             mostly = bool(there) and len(numbers) >= _MOSTLY * len(there)
-            self._spreads[name] = float(np.std(numbers)) if mostly else None
-        return self._spreads[name]
+            self._stds[name] = float(np.std(numbers)) if mostly else None
+        return self._stds[name]
 
     def _number(self, cell: Any) -> float | None:
         if isinstance(cell, str) and self._decimal == ",":

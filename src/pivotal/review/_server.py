@@ -91,12 +91,12 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
         if service.session is None or service.views is None:
             return JSONResponse(service.progress(), 503)
         await run_in_threadpool(service.session.sync)
-        told = {
+        state = {
             "version": service.session.mark,
             "finished": service.finished.is_set(),
             "asking": service.session.is_asking,
         }
-        return JSONResponse({**told, "failed": service.asking_failed})
+        return JSONResponse({**state, "failed": service.asking_failed})
 
     async def again(_: Request) -> Response:
         if service.session is None:
@@ -224,12 +224,12 @@ def _count(content: Any) -> int:
     return content
 
 
-def _text(content: dict[str, Any], name: str, most: int = 1000, *, needed: bool = True) -> str:
+def _text(content: dict[str, Any], name: str, max_length: int = 1000, *, needed: bool = True) -> str:
     text = content.get(name, "" if not needed else None)
     if not isinstance(text, str) or (needed and not text.strip()):
         raise ValueError(f"{name} must be a text that is not empty.")
-    if len(text) > most:
-        raise ValueError(f"{name} must have at most {most} characters; got {len(text)}.")
+    if len(text) > max_length:
+        raise ValueError(f"{name} must have at most {max_length} characters; got {len(text)}.")
     return as_text(text)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from pivotal.review._export import Outputs
-from pivotal.review._session import Session, Told
+from pivotal.review._session import ReportProgress, Session
 from pivotal.review._views import Views
 
 __all__ = ["ReviewService"]
@@ -28,7 +28,7 @@ class ReviewService:
         Who decides, unless the page says otherwise.
     """
 
-    def __init__(self, prepare: Callable[[Told], tuple[Session, Outputs]], reviewer: str) -> None:
+    def __init__(self, prepare: Callable[[ReportProgress], tuple[Session, Outputs]], reviewer: str) -> None:
         self.reviewer = reviewer
         self.session: Session | None = None
         self.views: Views | None = None

@@ -20,9 +20,9 @@ from pivotal.review._rows import Cells
 from pivotal.review._scores import Judgement, LiveScores
 from pivotal.review._subject import Classes, Subject
 
-__all__ = ["SEARCHING", "Session", "Told"]
+__all__ = ["SEARCHING", "ReportProgress", "Session"]
 
-Told = Callable[[str, float], None]
+ReportProgress = Callable[[str, float], None]
 """Receives what is being done, and the share of it that is done."""
 
 SEARCHING: Final = "Finding the neighbours of every row"
@@ -41,7 +41,7 @@ class Session:
         What is reviewed.
     path : Path
         The journal.
-    told : callable, optional
+    report_progress : callable, optional
         Told how far the preparation is.
     neighbors : Index, optional
         Knows the nearest rows of every row; searched for by default, as the subject says.
@@ -53,7 +53,12 @@ class Session:
     """
 
     def __init__(
-        self, subject: Subject, path: Path, *, told: Told | None = None, neighbors: Index | None = None
+        self,
+        subject: Subject,
+        path: Path,
+        *,
+        report_progress: ReportProgress | None = None,
+        neighbors: Index | None = None,
     ) -> None:
         self.lock = threading.RLock()
         self.subject, errors = subject, subject.errors
@@ -74,7 +79,7 @@ class Session:
             given,
             len(self.classes),
             int(errors.settings.get("k", _K)),
-            progress=None if told is None else lambda share: told(SEARCHING, share),
+            progress=None if report_progress is None else lambda share: report_progress(SEARCHING, share),
         )
         judgement = Judgement.of(errors, subject.voters, np.arange(len(given)), given)
         self.scores = LiveScores(judgement, self.classes, self.live)
@@ -189,13 +194,13 @@ class Session:
                 self._take(self.journal.append(proposals, reviewer=reviewer, batch=batch))
             return undone
 
-    def select(self, query: Query, most: int = _PAGE) -> tuple[int, IndexArray]:
-        """Return how many rows a query has, and at least the first `most` of them in order."""
+    def select(self, query: Query, max_rows: int = _PAGE) -> tuple[int, IndexArray]:
+        """Return how many rows a query has, and at least the first `max_rows` of them in order."""
         with self.lock:
             if query.kind in ("suspects", "all"):
                 chosen = (self.scores.suspect & ~self.decided) if query.kind == "suspects" else self.live.alive.copy()
                 chosen = self._filtered(chosen, query)
-                return int(chosen.sum()), first_by_score(chosen, self.scores.scores, most)
+                return int(chosen.sum()), first_by_score(chosen, self.scores.scores, max_rows)
             rows = self._ordered(query)
             kept = self._filtered(np.ones(len(self.decided), np.bool_), query)
             rows = rows[kept[rows]]

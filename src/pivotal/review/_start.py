@@ -28,7 +28,7 @@ from pivotal.review._export import Outputs, decisions_frame
 from pivotal.review._live import list_length
 from pivotal.review._serve import LOCAL, Server, need_server
 from pivotal.review._service import ReviewService
-from pivotal.review._session import SEARCHING, Session, Told
+from pivotal.review._session import SEARCHING, ReportProgress, Session
 from pivotal.review._subject import Finding, Look, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
 
@@ -128,9 +128,9 @@ def review(
     path = Path(journal) if journal is not None else Path(f"pivotal-review-{fingerprint[:12]}.db")
     result: list[pd.DataFrame] = []
 
-    def prepare(told: Told) -> tuple[Session, Outputs]:
-        known = _nearest_known(features, int(errors.settings["k"]), search, told)
-        told("Asking the voters", 0.0)
+    def prepare(report_progress: ReportProgress) -> tuple[Session, Outputs]:
+        known = _nearest_known(features, int(errors.settings["k"]), search, report_progress)
+        report_progress("Asking the voters", 0.0)
         voters = _voters_of(errors, features, known, search)
         look = _again(errors, features, search)
         subject = Subject("label errors", features, errors, voters, fingerprint, search=search, look=look, **shown)
@@ -153,12 +153,12 @@ def review(
     return result[0]
 
 
-def _nearest_known(X: Any, k: int, search: Mapping[str, Any], told: Told) -> KeptLists:
+def _nearest_known(X: Any, k: int, search: Mapping[str, Any], report_progress: ReportProgress) -> KeptLists:
     """Return the nearest rows of every row, searched for."""
     how = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **search}
     index = as_index(how.pop("neighbors", "auto"), X, **how)
     known = KeptLists(index, list_length(k, X.shape[0]))
-    known.fill(told=lambda share: told(SEARCHING, share))
+    known.fill(on_progress=lambda share: report_progress(SEARCHING, share))
     return known
 
 
@@ -250,15 +250,15 @@ class TableReview:
         """Return the desk at which the table is reviewed, once it is started."""
         fingerprint = fingerprint_of_files(self.files, self.label, self.prepared.y)
 
-        def prepare(told: Told) -> tuple[Session, Outputs]:
+        def prepare(report_progress: ReportProgress) -> tuple[Session, Outputs]:
             ready = self.prepared
-            known = _nearest_known(ready.X, self.k, self.search, told)
-            told("Asking the voters", 0.0)
+            known = _nearest_known(ready.X, self.k, self.search, report_progress)
+            report_progress("Asking the voters", 0.0)
             errors, voters = self.find(np.arange(len(ready.y)), ready.y, known)
-            told("Checking for duplicates and outliers", 0.0)
+            report_progress("Checking for duplicates and outliers", 0.0)
             how = {name: setting for name, setting in self.search.items() if name != "neighbors"}
             findings = check_rows(ready.X, ready.y, ready.X_test, neighbors=known, ids=ready.ids, **how)
-            told("Valuing every row", 0.0)
+            report_progress("Valuing every row", 0.0)
             session = Session(self._subject(errors, voters, fingerprint, findings), journal, neighbors=known)
             test = None if ready.X_test is None else (ready.X_test, ready.y_test)
             return session, Outputs(session, self.table, ready.y, test)

@@ -153,7 +153,7 @@ class Views:
             "suspect": bool(scores.suspect[row]),
             "text": None if subject.text is None else as_text(subject.text[row], _SNIPPET),
             "owner": None if subject.owners is None else as_text(subject.owners[row], 120),
-            "decision": None if ruling is None else _told(ruling),
+            "decision": None if ruling is None else _entry_json(ruling),
             "conflict": session.record.is_conflict(row),
         }
 
@@ -176,7 +176,7 @@ class Views:
                 {**self.brief(int(other)), "harm": float(value)} for other, value in zip(harmed, worth, strict=True)
             ],
             "cells": [] if session.cells is None else session.cells.compare(row, near[:5]),
-            "history": [_told(entry) for entry in session.record.history(row)],
+            "history": [_entry_json(entry) for entry in session.record.history(row)],
             "note": session.record.note(row),
             "reasons": [
                 {"title": one.title, "text": as_text(one.reasons[row], _TEXT)}
@@ -256,7 +256,7 @@ class Views:
         return {"planted": len(wrong), "found": len(found), "right": right, "harmed": harmed}
 
 
-def _told(entry: Entry) -> dict[str, Any]:
+def _entry_json(entry: Entry) -> dict[str, Any]:
     return {
         "action": entry.action,
         "label": entry.label,

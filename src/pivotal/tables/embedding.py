@@ -40,25 +40,25 @@ class Embedding:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, told: Any, **options: Any) -> Embedding:
+    def of(cls, given: Any, **options: Any) -> Embedding:
         """Return what was asked for.
 
         Parameters
         ----------
-        told : str, embedder, sequence of str, mapping of str to embedder, or None
+        given : str, embedder, sequence of str, mapping of str to embedder, or None
             "tfidf", "review=tfidf,photo=histograms", {"review": model}, or "none" to embed nothing.
         **options
             Arguments of the embedders.
         """
-        if told is None:
+        if given is None:
             return cls((), options)
-        if isinstance(told, Mapping):
-            return cls(tuple(told.items()), options)
-        if isinstance(told, str):
-            told = [part for part in told.split(",") if part]
-        if not isinstance(told, Sequence):
-            return cls(((None, told),), options)
-        return cls(tuple(_pair(one) for one in told), options)
+        if isinstance(given, Mapping):
+            return cls(tuple(given.items()), options)
+        if isinstance(given, str):
+            given = [part for part in given.split(",") if part]
+        if not isinstance(given, Sequence):
+            return cls(((None, given),), options)
+        return cls(tuple(_pair(one) for one in given), options)
 
     @property
     def off(self) -> bool:
@@ -73,11 +73,11 @@ class Embedding:
         return None
 
 
-def _pair(told: Any) -> tuple[str | None, Any]:
-    if isinstance(told, str):
-        found = _FOR_COLUMN.fullmatch(told)
-        return (found["column"].strip(), found["name"]) if found else (None, told)
-    return None, told
+def _pair(given: Any) -> tuple[str | None, Any]:
+    if isinstance(given, str):
+        found = _FOR_COLUMN.fullmatch(given)
+        return (found["column"].strip(), found["name"]) if found else (None, given)
+    return None, given
 
 
 def kinds_of(embedder: Any) -> tuple[str, ...]:

@@ -184,12 +184,12 @@ def labelled(table: Table, label: str) -> IndexArray:
 
 def no_features(name: str, label: str, treatments: Mapping[str, tuple[str, str]]) -> ValueError:
     """Return an error that says why no column can be used."""
-    others = {column: told for column, told in treatments.items() if column != label}
+    others = {column: reasons for column, reasons in treatments.items() if column != label}
     why = "; ".join(f"{column!r} is {kind}, {done}" for column, (kind, done) in list(others.items())[:5])
     rest = f"; and {len(others) - 5} more" if len(others) > 5 else ""
-    told = f" ({why}{rest})" if others else ""
+    reasons = f" ({why}{rest})" if others else ""
     return ValueError(
-        f"{name} has no column that can be used as a feature beside {label!r}{told}; name some with --features."
+        f"{name} has no column that can be used as a feature beside {label!r}{reasons}; name some with --features."
     )
 
 

@@ -129,11 +129,11 @@ class EditablePoints(PointValuation):
         engine = self._edited()
         gone = np.zeros(len(self.labels), np.bool_)
         gone[_as_chosen(points, len(gone), "points", "training")] = True
-        least = 2 if self.self_valuation else 1
-        if (~gone).sum() < least:
+        minimum = 2 if self.self_valuation else 1
+        if (~gone).sum() < minimum:
             raise ValueError(
-                f"at least {least} training point{'s' if least > 1 else ''} must stay; got {gone.sum()} of {len(gone)} "
-                "to remove. Fit new points instead."
+                f"at least {minimum} training point{'s' if minimum > 1 else ''} must stay; got {gone.sum()} of "
+                f"{len(gone)} to remove. Fit new points instead."
             )
         labels = self.labels[~gone]
         targets = labels if self.self_valuation else engine.targets

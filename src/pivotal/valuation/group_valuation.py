@@ -86,7 +86,7 @@ class GroupValuation:
         counter = self._counter(spec, players.labels, players, players.n_classes)
         at_once = self.resources.block_size or fitting_queries(2 * players.n_owners)
         self._count(counter, holdings.targets, holdings.lists, at_once)
-        return self._result(counter, {**about, "details": {**about.get("details", {}), **holdings.told()}})
+        return self._result(counter, {**about, "details": {**about.get("details", {}), **holdings.summary()}})
 
     def by_lists(
         self, lists: Callable[[slice], tuple[IndexArray, CodeArray | None]], at_once: int, **about: Any

@@ -135,10 +135,10 @@ class CheckUp(Mapping[str, Finding]):
         ['conflicts, 2 where 1 are allowed: 2 rows in 1 group of copies have different labels; ...']
         """
         failed = []
-        for name, most in self.check_conditions(conditions):
+        for name, allowance in self.check_conditions(conditions):
             for finding in self.present if name == "any" else [self[name]]:
                 number = len(finding) or int(finding.present)
-                allowed = most if most >= 1.0 or most == 0.0 else most * len(finding.scores)
+                allowed = allowance if allowance >= 1.0 or allowance == 0.0 else allowance * len(finding.scores)
                 if finding.present and number > allowed:
                     failed.append(f"{finding.name}, {number} where {allowed:.4g} are allowed: {finding.sentence}")
         return failed
@@ -233,18 +233,18 @@ def _number(text: str | None, condition: str) -> float:
     if text is None:
         return 0.0
     try:
-        most = float(text)
+        allowance = float(text)
     except ValueError:
-        most = float("nan")
-    if not 0.0 <= most < float("inf"):
+        allowance = float("nan")
+    if not 0.0 <= allowance < float("inf"):
         raise ValueError(f"a condition must compare with a number of at least 0; got {condition!r}.")
-    return most
+    return allowance
 
 
 def _in_words(record: Mapping[Any, Any]) -> str:
     """Return what else there is to say about a row, in one line."""
-    told = ((name, f"{content:.4g}" if isinstance(content, float) else content) for name, content in record.items())
-    return ", ".join(f"{str(name).replace('_', ' ')} {content}" for name, content in told if content != "")
+    parts = ((name, f"{content:.4g}" if isinstance(content, float) else content) for name, content in record.items())
+    return ", ".join(f"{str(name).replace('_', ' ')} {content}" for name, content in parts if content != "")
 
 
 def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:

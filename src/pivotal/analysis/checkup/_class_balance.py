@@ -30,14 +30,14 @@ def find_imbalance(codes: CodeArray, classes: AnyArray, ids: AnyArray, threshold
     rare = share < threshold
     table = pd.DataFrame({"class": classes, "rows": counts, "share": counts / len(codes), "rare": rare})
     table = table.sort_values("rows", kind="stable", ignore_index=True)
-    least = table.iloc[0]
+    minimum = table.iloc[0]
     sentence = (
         f"{count_of(int(rare.sum()), 'class', 'classes')} of {len(classes)} {'has' if rare.sum() == 1 else 'have'} "
-        f"less than {threshold:.3g} of an equal share; the rarest is {least['class']} with "
-        f"{count_of(int(least['rows']), 'row')} ({least['share']:.2%})."
+        f"less than {threshold:.3g} of an equal share; the rarest is {minimum['class']} with "
+        f"{count_of(int(minimum['rows']), 'row')} ({minimum['share']:.2%})."
     )
     if not rare.any():
-        sentence = f"No class is rare; the smallest, {least['class']}, has {least['share']:.1%} of the rows."
+        sentence = f"No class is rare; the smallest, {minimum['class']}, has {minimum['share']:.1%} of the rows."
     if len(classes) == 1:
         sentence = f"There is only one class, {classes[0]}: nothing can be learned from it."
     return found_below(

@@ -32,15 +32,15 @@ def find_outliers(near: AnyArray, distances: FloatArray, ids: AnyArray, threshol
     """
     mean = distances[:, :N_NEAR].mean(axis=1)
     usual = float(np.median(mean))
-    spread_out = mean[mean > 0.0]
-    if usual == 0.0 and len(spread_out):
-        usual = float(np.median(spread_out))  # more than half of the rows are equal to ten others
+    positive = mean[mean > 0.0]
+    if usual == 0.0 and len(positive):
+        usual = float(np.median(positive))  # more than half of the rows are equal to ten others
     scores = np.ones(len(ids))
-    scores[mean > 0.0] = np.minimum(1.0, usual / spread_out) if usual else 1.0
+    scores[mean > 0.0] = np.minimum(1.0, usual / positive) if usual else 1.0
     if threshold is None:
         threshold = 0.0
-        if len(spread_out):
-            low, high = np.quantile(np.log(spread_out), [0.25, 0.75])
+        if len(positive):
+            low, high = np.quantile(np.log(positive), [0.25, 0.75])
             fence = float(high + _FENCE * max(high - low, _ROUNDING))
             threshold = float(min(1.0, usual * np.exp(-fence)))
     n = int((scores < threshold).sum())

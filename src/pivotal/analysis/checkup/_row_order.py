@@ -97,7 +97,7 @@ def _closeness(place: AnyArray, rows: AnyArray, near: AnyArray, counted: AnyArra
 
 def _tail(observed: float, shuffled: list[float]) -> float:
     """Return the chance of a statistic so small, by a normal curve through those of the shuffled tables."""
-    spread = float(np.std(shuffled, ddof=1))
-    if spread == 0.0:
+    std = float(np.std(shuffled, ddof=1))
+    if std == 0.0:
         return 1.0
-    return NormalDist().cdf((observed - float(np.mean(shuffled))) / spread)
+    return NormalDist().cdf((observed - float(np.mean(shuffled))) / std)

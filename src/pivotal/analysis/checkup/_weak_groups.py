@@ -109,9 +109,9 @@ def find_weak_groups(
 def _of_one_kind(kind: str, members: AnyArray, good: FloatArray, usual: float) -> pd.DataFrame:
     """Return one line per group that is large enough: how well it is predicted, and the chance of so little."""
     frame = pd.DataFrame({"group": members, "good": good}).groupby("group", sort=False)["good"]
-    counts, means, spread = frame.size(), frame.mean(), frame.var(ddof=0)
+    counts, means, variances = frame.size(), frame.mean(), frame.var(ddof=0)
     kept = (counts >= _SMALLEST) & (counts < len(good))
-    n, mean, variance = (part[kept].to_numpy(dtype=np.float64) for part in (counts, means, spread))
+    n, mean, variance = (part[kept].to_numpy(dtype=np.float64) for part in (counts, means, variances))
     rest = len(good) - n
     mean_of_rest = (usual * len(good) - mean * n) / rest
     square = float(np.mean(good**2))

@@ -119,9 +119,9 @@ class Sum:
             return totals / len(np.unique(self.targets))
         if self.name == "r2":
             gaps = self.targets - self.targets.mean()
-            spread = float(gaps @ gaps)
+            variation = float(gaps @ gaps)
             # Scikit-learn's rule for targets that are all the same.
-            return 1.0 + totals / spread if spread > 0.0 else np.where(totals < 0.0, 0.0, 1.0)
+            return 1.0 + totals / variation if variation > 0.0 else np.where(totals < 0.0, 0.0, 1.0)
         return totals / len(self.targets)
 
 

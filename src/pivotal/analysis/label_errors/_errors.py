@@ -198,14 +198,14 @@ class LabelErrors:
         confidence : float, default=0.0
             Suspects whose suggested label has a smaller share of the votes keep theirs.
         """
-        least = check_probability(confidence, "confidence")
+        minimum = check_probability(confidence, "confidence")
         labels = np.array(self.given if y is None else y)
         if labels.shape != self.given.shape:
             raise ValueError(
                 f"y must have a label for each of the {self.given.size} rows that were looked at; "
                 f"got shape {labels.shape}."
             )
-        rows = self.suspects[self.confidence[self.suspects] >= least]
+        rows = self.suspects[self.confidence[self.suspects] >= minimum]
         if labels.dtype.kind in "US":
             labels = labels.astype(np.result_type(labels, self.suggested))  # no label is cut short
         labels[rows] = self.suggested[rows]

@@ -101,8 +101,8 @@ def column_scale(X: Any, importance: FloatArray | None) -> FloatArray | None:
     """
     if is_sparse(X):
         return None if importance is None else _relative(importance) ** 0.25
-    spread = X.std(axis=0, dtype=np.float64)
-    scale = np.where(spread > 0.0, 1.0 / np.where(spread > 0.0, spread, 1.0), 0.0)
+    std = X.std(axis=0, dtype=np.float64)
+    scale = np.where(std > 0.0, 1.0 / np.where(std > 0.0, std, 1.0), 0.0)
     return scale if importance is None else scale * np.sqrt(_relative(importance))
 
 

@@ -46,12 +46,12 @@ def find_wrong_numbers(request: Request, y: FloatArray) -> NumberErrors:
     request : Request
     y : float64 array of shape (n_rows,)
     """
-    middle, spread = float(np.median(y)), spread_of(y)
-    tame = np.clip(y, middle - _FAR * spread, middle + _FAR * spread)
+    middle, overall_scale = float(np.median(y)), robust_scale(y)
+    tame = np.clip(y, middle - _FAR * overall_scale, middle + _FAR * overall_scale)
     voted = np.column_stack([tame, np.ones(len(y))])
     near, verdict = request.ask_nearest(y, voted, Regression(empty=float(tame.mean())))
     predicted, scale, weights = _predict(request, y, tame, near.votes)
-    log_right, log_wrong = _likelihoods(y - predicted, scale, (y - middle) / spread, spread)
+    log_right, log_wrong = _likelihoods(y - predicted, scale, (y - middle) / overall_scale, overall_scale)
     doubt = log_wrong - log_right
     chances = _chances_of_error(doubt)
     scores: FloatArray = expit(-doubt)
@@ -81,7 +81,7 @@ def find_wrong_numbers(request: Request, y: FloatArray) -> NumberErrors:
     )
 
 
-def spread_of(numbers: FloatArray) -> float:
+def robust_scale(numbers: FloatArray) -> float:
     """Return a standard deviation that a few wrong numbers do not move; 1 where all are the same."""
     apart = np.abs(numbers - np.median(numbers))
     return 1.4826 * float(np.median(apart)) or 1.2533 * float(apart.mean()) or 1.0
@@ -107,7 +107,7 @@ def _predict(
         )
     for name, regression in regressions.items():
         first = regression.predict(tame[:, np.newaxis])[:, 0]
-        reach = _UNEXPLAINED * spread_of(y - first)
+        reach = _UNEXPLAINED * robust_scale(y - first)
         heeded = np.clip(y, first - reach, first + reach)
         said[name] = regression.predict(heeded[:, np.newaxis])[:, 0]
     predicted, weights = _blend(said, y)
@@ -118,7 +118,7 @@ def _blend(said: dict[str, FloatArray], y: FloatArray) -> tuple[FloatArray, dict
     """Return the mean of all voters, weighed by how likely they make the numbers, and the weights."""
     likely = []
     for each in said.values():
-        usual = spread_of(y - each)
+        usual = robust_scale(y - each)
         likely.append(student.pdf((y - each) / usual, _OF_VOTERS) / usual)
     weights = mixture_weights(np.maximum(np.column_stack(likely), 1e-300))
     predicted: FloatArray = np.column_stack(list(said.values())) @ weights
@@ -127,7 +127,7 @@ def _blend(said: dict[str, FloatArray], y: FloatArray) -> tuple[FloatArray, dict
 
 def _usual_error(left: FloatArray, regressions: dict[str, LeaveOneOut]) -> FloatArray:
     """Return how far off a right number is, as a standard deviation, from how far off those of similar rows are."""
-    usual = spread_of(left)
+    usual = robust_scale(left)
     name = next((name for name in ("laplace", "rbf", "linear") if name in regressions), None)
     if name is None:
         return np.full(len(left), usual)
@@ -137,13 +137,13 @@ def _usual_error(left: FloatArray, regressions: dict[str, LeaveOneOut]) -> Float
 
 
 def _likelihoods(
-    left: FloatArray, scale: FloatArray, apart: FloatArray, spread: float
+    left: FloatArray, scale: FloatArray, apart: FloatArray, overall_scale: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return how likely each number is if it is right, and if it is wrong; logarithms."""
     width = scale * 0.6745 / float(student.ppf(0.75, _RIGHT))  # half of the right ones are as near as scale says
     right = student.logpdf(left / width, _RIGHT) - np.log(width)
     degrees, times = _WRONG
-    wrong = student.logpdf(apart / times, degrees) - math.log(times * spread)
+    wrong = student.logpdf(apart / times, degrees) - math.log(times * overall_scale)
     return right, wrong
 
 

@@ -104,14 +104,14 @@ class ExchangeSearch:
         """Return how many rows of each class to choose."""
         data = self.around.data
         shares = wished_shares(wishes, data.class_counts())
-        least = data.class_counts(wishes.include)
+        minimum = data.class_counts(wishes.include)
         available = data.class_counts(pool)
         if wishes.quotas is not None:
             # What was asked for counts more than what the neighbours say: rows that they reject fill a quota.
             available = data.class_counts(~wishes.exclude)
-        quotas = class_quotas(shares, available - least, wishes.n - int(least.sum())) + least
-        if least.any():
-            direct = np.maximum(class_quotas(shares, available, wishes.n), least)
+        quotas = class_quotas(shares, available - minimum, wishes.n - int(minimum.sum())) + minimum
+        if minimum.any():
+            direct = np.maximum(class_quotas(shares, available, wishes.n), minimum)
             quotas = direct if direct.sum() == wishes.n else quotas
         self._fill(pool, quotas, wishes)
         return quotas

@@ -258,8 +258,8 @@ class _Found:
         means = sums / total
         # Of a mean over queries; a row is worth nothing to most of them, and to itself it is no query.
         asked = n_queries - data.each_other
-        spread = np.maximum(squares / asked - (sums / asked) ** 2, 0.0)
-        return cls(means, np.sqrt(spread / asked), _rejected(data, k))
+        variance = np.maximum(squares / asked - (sums / asked) ** 2, 0.0)
+        return cls(means, np.sqrt(variance / asked), _rejected(data, k))
 
     @property
     def suspects(self) -> IndexArray:

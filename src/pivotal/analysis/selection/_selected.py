@@ -18,7 +18,7 @@ from pivotal.core.frozen import freeze, same, thaw
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_count
-from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, told_as_damage, write_table
+from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, reported_as_damage, write_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,8 +127,8 @@ class Selection:
         """
         how = self._how(model, n_folds, n_draws)
         wished = _SHARES if sizes is None else sizes
-        least = 2 * self._source.data.n_classes if sizes is None else 1
-        counts = sorted({max(as_number(size, self.n_rows), min(least, self.n_rows)) for size in wished})
+        minimum = 2 * self._source.data.n_classes if sizes is None else 1
+        counts = sorted({max(as_number(size, self.n_rows), min(minimum, self.n_rows)) for size in wished})
         found = pd.DataFrame([asdict(expected) for expected in how.of_sizes(counts)])
         found.insert(1, "share", found["size"] / self.n_rows)
         return found
@@ -173,7 +173,7 @@ class Selection:
         table, about = read_table(path)
         if about.get("content") != _CONTENT:
             raise ValueError(f"{path} holds no selection; give a file written by Selection.save.")
-        with told_as_damage(path):
+        with reported_as_damage(path):
             rows = numbers_of(table["row"], pa.int64(), "row").astype(np.int64)
             n_rows = check_count(about["n_rows"], "n_rows")
             if len(rows) == 0 or rows[0] < 0 or rows[-1] >= n_rows or (np.diff(rows) <= 0).any():
@@ -206,7 +206,7 @@ class Selection:
         return replace(
             self._source,
             model=model,
-            n_folds=check_count(n_folds, "n_folds", least=2),
+            n_folds=check_count(n_folds, "n_folds", minimum=2),
             n_draws=check_count(n_draws, "n_draws"),
         )
 

@@ -26,8 +26,8 @@ def smallest_keeping(estimation: Estimation, keep: float) -> Expectation:
         Share of the accuracy.
     """
     most, n_classes = estimation.wishes.n, estimation.data.n_classes
-    least = max(int(estimation.wishes.include.sum()), min(n_classes, most))
-    sizes = sorted({min(most, max(least, round(share * most))) for share in _SHARES})
+    minimum = max(int(estimation.wishes.include.sum()), min(n_classes, most))
+    sizes = sorted({min(most, max(minimum, round(share * most))) for share in _SHARES})
     found = estimation.of_sizes(sizes)
     first = next((i for i, expected in enumerate(found) if _keeps(expected, keep)), None)
     if first is None:

@@ -41,13 +41,13 @@ class Holdings(NamedTuple):
     sizes: IndexArray
     """Number of points in each ball."""
 
-    most: int
+    max_present: int
     """Most owners in a ball."""
 
     @staticmethod
     def of(balls: Iterable[Balls], owners: Owners, labels: AnyArray, targets: AnyArray) -> Holdings:
         """Count the balls of all queries, which come in their order, some at a time."""
-        n_owners, done, most = len(owners.names), 0, 0
+        n_owners, done, max_present = len(owners.names), 0, 0
         lengths, points, votes, sizes = ([np.empty(0, np.int64)] for _ in range(4))
         for some in balls:
             n_queries = len(some.sizes)
@@ -56,7 +56,7 @@ class Holdings(NamedTuple):
             # Those of a query side by side, and there those of an owner.
             held, counts = np.unique(2 * (n_owners * query + owners.codes[some.members]) + wrong, return_counts=True)
             present = np.bincount(np.unique(held // 2) // n_owners, minlength=1)
-            most = max(most, int(present.max()))
+            max_present = max(max_present, int(present.max()))
             lengths.append(np.bincount(held // (2 * n_owners), minlength=n_queries))
             points.append(held % (2 * n_owners))
             votes.append(counts)
@@ -64,7 +64,7 @@ class Holdings(NamedTuple):
             done += n_queries
         starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
         return Holdings(
-            starts, np.concatenate(points), np.concatenate(votes).astype(np.int32), np.concatenate(sizes), most
+            starts, np.concatenate(points), np.concatenate(votes).astype(np.int32), np.concatenate(sizes), max_present
         )
 
     @property
@@ -81,7 +81,7 @@ class Holdings(NamedTuple):
         indices[taken], votes[taken] = self.points[listed], self.votes[listed]
         return indices, votes
 
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What the settings say of the balls."""
         return {
             "mean_ball": float(self.sizes.mean()),
@@ -117,12 +117,12 @@ class BallGame(OwnerGame):
     ) -> None:
         n_owners = len(owners.names)
         self.names, self.holdings, self.n_classes = owners.names, holdings, n_classes
-        self.game, self.k = Soft(empty=game.empty), 2 * max(1, holdings.most)
+        self.game, self.k = Soft(empty=game.empty), 2 * max(1, holdings.max_present)
         self.labels = np.tile(np.array([RIGHT, WRONG], np.int32), n_owners)
         twice = owners._replace(codes=np.repeat(np.arange(n_owners, dtype=np.int32), 2))
         super().__init__(self.game, semivalue, twice, self.labels, k=self.k, n_classes=n_classes, tol=0.0)
         # Whoever has no point in a ball changes nothing there: coalitions of the others are told apart.
-        self.looked_at = holdings.most
+        self.looked_at = holdings.max_present
 
     @property
     def branches(self) -> int:

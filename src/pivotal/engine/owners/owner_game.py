@@ -192,7 +192,7 @@ def make_owner_game(game: Game, *args: Any, **how: Any) -> OwnerGame:
     return (MixedOwnerGame if isinstance(game, Mixture) else OwnerGame)(game, *args, **how)
 
 
-def chance_table(semivalue: Semivalue, most: int, n: int) -> FloatArray:
+def chance_table(semivalue: Semivalue, max_size: int, n: int) -> FloatArray:
     """Return the chance that a given players joined, a <= most, and b given ones did not, b <= n.
 
     Examples
@@ -203,13 +203,13 @@ def chance_table(semivalue: Semivalue, most: int, n: int) -> FloatArray:
            [0.5       , 0.16666667, 0.08333333]])
     """
     if not isinstance(semivalue, BetaShapley):
-        return np.array([[semivalue.mass(a, b) for b in range(n + 1)] for a in range(most + 1)])
+        return np.array([[semivalue.mass(a, b) for b in range(n + 1)] for a in range(max_size + 1)])
     # Products of ratios: one rounding each, while logarithms of gamma functions lose digits when n is large.
     alpha, beta = semivalue.alpha, semivalue.beta
     b = np.arange(n, dtype=np.float64)
-    table = np.empty((most + 1, n + 1))
+    table = np.empty((max_size + 1, n + 1))
     table[0] = np.cumprod(np.concatenate(([1.0], (alpha + b) / (alpha + beta + b))))
-    for a in range(most):
+    for a in range(max_size):
         table[a + 1] = table[a] * ((beta + a) / (alpha + beta + a + np.arange(n + 1.0)))
     return table
 

@@ -65,14 +65,14 @@ def search_cells(
     return _Together(neighbors, X, cells, depth, how)
 
 
-def keep_nearest(cells: AnyArray, most: int) -> AnyArray:
-    """Mark the first `most` entries of each cell in each row.
+def keep_nearest(cells: AnyArray, max_points: int) -> AnyArray:
+    """Mark the first `max_points` entries of each cell in each row.
 
     Parameters
     ----------
     cells : int array of shape (n_queries, length)
         Cell of each entry, nearest first.
-    most : int
+    max_points : int
         Entries of each cell to keep.
 
     Examples
@@ -87,7 +87,7 @@ def keep_nearest(cells: AnyArray, most: int) -> AnyArray:
     new[:, 1:] = together[:, 1:] != together[:, :-1]
     starts = np.maximum.accumulate(np.where(new, places, 0), axis=1)
     kept = np.empty(cells.shape, dtype=np.bool_)
-    np.put_along_axis(kept, order, places - starts < most, 1)
+    np.put_along_axis(kept, order, places - starts < max_points, 1)
     return kept
 
 

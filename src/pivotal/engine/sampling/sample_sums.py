@@ -94,7 +94,7 @@ class SampleTotals:
     squares: FloatArray
     crosses: FloatArray
     fewest: int | None = None
-    most: int | None = None
+    largest: int | None = None
 
     @staticmethod
     def nothing(n_train: int) -> SampleTotals:
@@ -119,7 +119,7 @@ class SampleTotals:
             self.squares + part.squares,
             self.crosses + part.crosses,
             part.n_samples if self.fewest is None else min(self.fewest, part.n_samples),
-            part.n_samples if self.most is None else max(self.most, part.n_samples),
+            part.n_samples if self.largest is None else max(self.largest, part.n_samples),
         )
 
 

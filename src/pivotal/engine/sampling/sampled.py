@@ -148,7 +148,7 @@ class SamplingEngine:
         whole = self._state.past.plus(self._state.now)
         found = {
             "method": self._plan.method,
-            "n_samples": [whole.fewest, whole.most],
+            "n_samples": [whole.fewest, whole.largest],
             "target_se": self._plan.target_se,
             "max_time": self._plan.max_time,
             "random_state": self._plan.random_state if isinstance(self._plan.random_state, int) else None,

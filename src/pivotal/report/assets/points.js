@@ -1,4 +1,4 @@
-// The points: the map, the suspects, the table of all of them, and what is told of one that was chosen.
+// The points: the map, the suspects, the table of all of them, and what is shown of one that was chosen.
 
 const points = (() => {
   const raw = report.points;
@@ -81,11 +81,11 @@ function describe(at) {
 }
 
 // How far a row is from its neighbours in a column: in standard deviations for numbers, else the share that differs.
-function difference(own, others, spread) {
+function difference(own, others, std) {
   if (!others.length) return 0;
   const apart = others.map((other) => {
     if (own === null || other === null) return own === other ? 0 : 1;
-    return spread === null ? Number(own !== other) : Math.abs(own - other) / spread;
+    return std === null ? Number(own !== other) : Math.abs(own - other) / std;
   });
   return apart.reduce((sum, one) => sum + one, 0) / apart.length;
 }
@@ -97,7 +97,7 @@ function compare(at, near) {
   const own = cells && cells.rows[at];
   const lines = own && there.length
     ? cells.names.map((name, column) => ({
-        name, column, far: difference(own[column], there.map((other) => cells.rows[other][column]), cells.spread[column]),
+        name, column, far: difference(own[column], there.map((other) => cells.rows[other][column]), cells.stds[column]),
       })).sort((one, other) => other.far - one.far)
     : [];
   if (!lines.length && !points.text) return null;
@@ -116,7 +116,7 @@ function compare(at, near) {
   if (points.text) add("Text", (one) => points.text[one].slice(0, 160), () => false);
   for (const { name, column } of lines.slice(0, 12)) {
     // Numbers stand out from one standard deviation on: hardly any two are the same.
-    const apart = (other) => difference(own[column], [cells.rows[other][column]], cells.spread[column]) >= 1;
+    const apart = (other) => difference(own[column], [cells.rows[other][column]], cells.stds[column]) >= 1;
     add(name, (one) => text(cells.rows[one][column]), apart);
   }
   table.append(make("thead", null, head), body);

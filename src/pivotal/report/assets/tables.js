@@ -24,10 +24,10 @@ function addTable(host, { caption, columns, rows, sorted, descending, size, deta
   });
   const table = make("table", null, make("thead", null, make("tr", null, ...heads)), body);
   if (caption) table.prepend(make("caption", null, caption));
-  const told = make("span", { "aria-live": "polite" });
+  const position = make("span", { "aria-live": "polite" });
   const back = make("button", { type: "button", class: "quiet" }, "Previous");
   const on = make("button", { type: "button", class: "quiet" }, "Next");
-  const pager = make("div", { class: "pager" }, told, back, on);
+  const pager = make("div", { class: "pager" }, position, back, on);
   host.append(make("div", { class: "table" }, table), pager);
   back.addEventListener("click", () => turn(-1));
   on.addEventListener("click", () => turn(1));
@@ -108,7 +108,7 @@ function addTable(host, { caption, columns, rows, sorted, descending, size, deta
     });
     const start = order.length ? page * size + 1 : 0;
     const stop = Math.min((page + 1) * size, order.length);
-    told.textContent = order.length
+    position.textContent = order.length
       ? `${whole(start)}–${whole(stop)} of ${whole(order.length)}`
       : "Nothing found";
     back.disabled = page === 0;

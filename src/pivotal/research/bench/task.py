@@ -53,9 +53,9 @@ class Task:
             return points
         return replace(points, X_test=self.X_test[:n_queries], y_test=self.y_test[:n_queries])
 
-    def alone(self, most: int) -> Self:
-        """The first `most` training points as each other's queries."""
-        return replace(self.head(most, 0), X_test=None, y_test=None)
+    def alone(self, max_points: int) -> Self:
+        """The first `max_points` training points as each other's queries."""
+        return replace(self.head(max_points, 0), X_test=None, y_test=None)
 
     def save(self, path: Path) -> None:
         """Write the task where `load` finds it, also from another Python."""

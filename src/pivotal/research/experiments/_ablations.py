@@ -138,8 +138,8 @@ def _tell_bits(frame: pd.DataFrame, setup: Setup) -> list[str]:
 def _variation_frame(results: Results, column: str) -> pd.DataFrame:
     rows = []
     for cell, result in results:
-        for judge, scores in result["removal"].items():
-            on, weights = judge.split("/")
+        for evaluation, scores in result["removal"].items():
+            on, weights = evaluation.split("/")
             rows.append(
                 {
                     "data": cell.data,
@@ -193,12 +193,12 @@ def _tell_k(frame: pd.DataFrame, setup: Setup) -> list[str]:
     holds: dict[str, tuple[bool | None, str]] = {}
     for on, place in PLACES.items():
         ends = pivot(_own_model(pick(frame, on=on)), ["data", "method"], "k", "end")
-        range_of_ends = (ends.max(axis=1) - ends.min(axis=1)).rename("spread").rename_axis(["data", "method"])
-        spread = pivot(range_of_ends.reset_index(), "data", "method", "spread")
-        if {"bv-fast", "bv-uw"} <= set(spread.columns):
-            calmer = int((spread["bv-fast"] < spread["bv-uw"]).sum())
-            figures = f"bv-fast varies less than bv-uw on {calmer} of {len(spread)}"
-            holds[place] = (2 * calmer > len(spread), figures)
+        range_of_ends = (ends.max(axis=1) - ends.min(axis=1)).rename("range").rename_axis(["data", "method"])
+        ranges = pivot(range_of_ends.reset_index(), "data", "method", "range")
+        if {"bv-fast", "bv-uw"} <= set(ranges.columns):
+            calmer = int((ranges["bv-fast"] < ranges["bv-uw"]).sum())
+            figures = f"bv-fast varies less than bv-uw on {calmer} of {len(ranges)}"
+            holds[place] = (2 * calmer > len(ranges), figures)
     parts = [
         f"The {_ENDING:.0%} most valuable points are removed, and the accuracy that is left is taken, for several k; "
         "values and model use the same k, and the model of a weighted method is weighted. "

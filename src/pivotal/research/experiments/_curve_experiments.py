@@ -49,8 +49,8 @@ def curve_frame(results: Results, kind: str) -> pd.DataFrame:
     parts = []
     for cell, result in results:
         counts = np.asarray(result["counts"])
-        for judge, scores in result[kind].items():
-            on, weights = judge.split("/")
+        for evaluation, scores in result[kind].items():
+            on, weights = evaluation.split("/")
             part = pd.DataFrame({"count": counts, "share": counts / result["n_train"], "score": scores})
             about = {
                 "data": cell.data,

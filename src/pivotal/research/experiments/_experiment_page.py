@@ -83,10 +83,10 @@ def mean_table(
         Name of the first column.
     """
     rows = []
-    for name, figures, spreads in zip(mean.index, mean.round(digits).to_numpy(), deviation.to_numpy(), strict=True):
+    for name, figures, stds in zip(mean.index, mean.round(digits).to_numpy(), deviation.to_numpy(), strict=True):
         ranked = sorted({figure for figure in figures.tolist() if figure == figure}, reverse=not lowest)
         cells = [str(name)]
-        for figure, spread in zip(figures.tolist(), spreads.tolist(), strict=True):
+        for figure, std in zip(figures.tolist(), stds.tolist(), strict=True):
             if figure != figure:  # not measured
                 cells.append("–")
                 continue
@@ -95,7 +95,7 @@ def mean_table(
                 text = f"**{text}**"
             elif figure == ranked[1]:
                 text = f"<u>{text}</u>"
-            cells.append(text if spread != spread else f"{text} ± {spread:.{digits}f}")
+            cells.append(text if std != std else f"{text} ± {std:.{digits}f}")
         rows.append(cells)
     return table([first, *map(str, mean.columns)], rows)
 
@@ -121,8 +121,8 @@ def _verdict(claims: Sequence[Claim], place: str) -> str:
     if not decided:
         return f"{IN_WORDS}{place}: nothing could be decided."
     apart = [f"“{says.removeprefix('... ')}”" for says, holds in decided if not holds]
-    told = f"{IN_WORDS}{place}: {len(decided) - len(apart)} of {len(decided)} statements agree"
-    return f"{told}. What differs: {'; '.join(apart)}." if apart else f"{told}."
+    text = f"{IN_WORDS}{place}: {len(decided) - len(apart)} of {len(decided)} statements agree"
+    return f"{text}. What differs: {'; '.join(apart)}." if apart else f"{text}."
 
 
 def beats(figures: pd.DataFrame, one: str, others: Sequence[str], *, lowest: bool = False) -> tuple[bool | None, str]:
@@ -175,8 +175,8 @@ def mixed(
         return None, "not measured"
     sides = [(figures[one] < figures[other]) if lowest else (figures[one] > figures[other]) for one in here]
     counts = [int(side.sum()) for side in sides]
-    told = [f"{one} better than {other} on {won} of {len(figures)}" for one, won in zip(here, counts, strict=True)]
-    return all(0 < won < len(figures) for won in counts), ", ".join(told)
+    text = [f"{one} better than {other} on {won} of {len(figures)}" for one, won in zip(here, counts, strict=True)]
+    return all(0 < won < len(figures) for won in counts), ", ".join(text)
 
 
 def data_table(setup: Setup) -> str:

@@ -98,8 +98,8 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
         for (scene, semivalue), part in frame.groupby(["scene", "semivalue"])
     }
 
-    def counted(scene: str, semivalue: str, least: float = 0.0) -> int:
-        return int((np.abs(values[scene, semivalue]) > least).sum())
+    def counted(scene: str, semivalue: str, minimum: float = 0.0) -> int:
+        return int((np.abs(values[scene, semivalue]) > minimum).sum())
 
     def sparse(semivalue: str) -> int:
         found = np.abs(values["boundary", semivalue])

@@ -113,8 +113,8 @@ class ResultCache:
             kept = json.loads((self.folder / cell.file).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        told = {"cell": json.loads(json.dumps(cell.key)), "version": __version__}
-        if not isinstance(kept, dict) or {name: kept.get(name) for name in told} != told:
+        identity = {"cell": json.loads(json.dumps(cell.key)), "version": __version__}
+        if not isinstance(kept, dict) or {name: kept.get(name) for name in identity} != identity:
             return None
         result: Result = kept["result"]
         return result

@@ -85,10 +85,10 @@ def _draw(frame: pd.DataFrame) -> Figure:
     figure, axes = panels([_TITLES[kind] for kind in kinds], height=3.0)
     for ax, kind in zip(axes, kinds, strict=True):
         for sampler, part in frame[frame["weights"] == kind].groupby("sampler", sort=False):
-            spread = part.groupby("samples")["deviation"].agg(["median", "min", "max"])
+            summary = part.groupby("samples")["deviation"].agg(["median", "min", "max"])
             how = style(_DRAWN_AS[str(sampler)])
-            ax.plot(spread.index, spread["median"], label=str(sampler), **how)
-            ax.fill_between(spread.index, spread["min"], spread["max"], color=how["color"], alpha=0.15, linewidth=0)
+            ax.plot(summary.index, summary["median"], label=str(sampler), **how)
+            ax.fill_between(summary.index, summary["min"], summary["max"], color=how["color"], alpha=0.15, linewidth=0)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_xlabel("samples", fontsize="small")

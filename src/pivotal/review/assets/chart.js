@@ -24,14 +24,14 @@ function mix(one, two, share) {
 export async function showMap(state, { load, open, chosen }) {
   const host = byId("map");
   const echarts = await loadLibrary();
-  const told = await load();
-  const rows = unpack(told.rows);
-  const places = unpack(told.places);
-  const labels = unpack(told.labels);
-  const values = unpack(told.values);
-  const suspect = unpack(told.suspect);
-  const decided = unpack(told.decided);
-  const owners = told.owners && { names: told.owners.names, codes: unpack(told.owners.codes) };
+  const data = await load();
+  const rows = unpack(data.rows);
+  const places = unpack(data.places);
+  const labels = unpack(data.labels);
+  const values = unpack(data.values);
+  const suspect = unpack(data.suspect);
+  const decided = unpack(data.decided);
+  const owners = data.owners && { names: data.owners.names, codes: unpack(data.owners.codes) };
   const names = state.about.codes;
   const by = make("select", { "aria-label": "Colour by" },
     [["suspect", "Colour by suspect"], ["label", "Colour by label"], ["value", "Colour by value"],
@@ -41,11 +41,11 @@ export async function showMap(state, { load, open, chosen }) {
   const canvas = make("div", { class: "scatter", role: "img", "aria-label":
     "Map of the rows. The same rows are in the queue and the grid, which work by keyboard." });
   const overlay = make("canvas", { class: "overlay", "aria-hidden": "true" });
-  const some = rows.length < told.total ? ` ${whole(rows.length)} of ${whole(told.total)} rows are shown: suspects and a random sample.` : "";
+  const some = rows.length < data.total ? ` ${whole(rows.length)} of ${whole(data.total)} rows are shown: suspects and a random sample.` : "";
   host.replaceChildren(
     make("div", { class: "bar" }, by, lasso, make("span", { class: "note" }, "Draw around points to decide about them; click one to open it.")),
     make("div", { class: "frame" }, canvas, overlay), key,
-    make("p", { class: "note" }, told.note + some));
+    make("p", { class: "note" }, data.note + some));
   const chart = echarts.init(canvas, null, { renderer: "canvas" });
   const order = [...rows.keys()].sort((one, two) => suspect[one] - suspect[two]);
   const largest = [...values].map(Math.abs).sort((one, two) => one - two)[Math.floor(0.98 * (values.length - 1))] || 1;
@@ -62,7 +62,7 @@ export async function showMap(state, { load, open, chosen }) {
     owner: () => owners.names.slice(0, 10).map((name, at) => [named(name), PALETTE[at]]),
   };
   const axis = (at) => ({
-    type: "value", scale: true, name: told.axes[at], nameLocation: "middle", nameGap: 10, nameTextStyle: { color: colour("muted") },
+    type: "value", scale: true, name: data.axes[at], nameLocation: "middle", nameGap: 10, nameTextStyle: { color: colour("muted") },
     axisLabel: { show: false }, axisTick: { show: false }, splitLine: { show: false },
     axisLine: { onZero: false, lineStyle: { color: colour("line") } },
   });
@@ -152,22 +152,22 @@ export async function showMap(state, { load, open, chosen }) {
   return draw;
 }
 
-export function showConfusion(state, told, filter) {
+export function showConfusion(state, data, filter) {
   const host = byId("confusion");
-  if (!told.cells.length) {
+  if (!data.cells.length) {
     host.replaceChildren(make("div", { class: "empty" }, make("h2", null, "No suspect here."), make("p", null, "Choose another queue, or clear the filters.")));
     return;
   }
   const total = (name) => {
     const sums = new Map();
-    for (const cell of told.cells) sums.set(cell[name], (sums.get(cell[name]) || 0) + cell.count);
+    for (const cell of data.cells) sums.set(cell[name], (sums.get(cell[name]) || 0) + cell.count);
     const frequent = new Set([...sums].sort((one, two) => two[1] - one[1]).slice(0, 24).map(([label]) => label));
     return state.about.classes.map((one) => one.name).filter((label) => frequent.has(label));
   };
   const givens = total("given");
   const suggestions = total("suggested");
-  const counts = new Map(told.cells.map((cell) => [JSON.stringify([cell.given, cell.suggested]), cell.count]));
-  const highest = Math.max(...told.cells.map(({ count }) => count));
+  const counts = new Map(data.cells.map((cell) => [JSON.stringify([cell.given, cell.suggested]), cell.count]));
+  const highest = Math.max(...data.cells.map(({ count }) => count));
   const cell = (given, suggested) => {
     const count = counts.get(JSON.stringify([given, suggested]));
     if (!count) return make("td", null, "");
@@ -177,7 +177,7 @@ export function showConfusion(state, told, filter) {
     return make("td", null, button);
   };
   host.replaceChildren(
-    make("p", { class: "note" }, `${plural(told.total, "suspect")} by given label (rows) and suggested label (columns). A cell opens its suspects.`),
+    make("p", { class: "note" }, `${plural(data.total, "suspect")} by given label (rows) and suggested label (columns). A cell opens its suspects.`),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Confusions" }, make("table", { class: "confusions" },
       make("thead", null, make("tr", null, make("td", { class: "corner" }, "given ↓  suggested →"),
         suggestions.map((name) => make("th", { scope: "col", title: name }, named(name))))),

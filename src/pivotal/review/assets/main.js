@@ -1,4 +1,4 @@
-// The page as a whole: what is shown, what keys do, what the server is told.
+// The page as a whole: what is shown, what keys do, what is sent to the server.
 
 import { beginPictures, byId, make, named, percent, plural, say, store, stored } from "./dom.js";
 import { Refused, ask, leave, page } from "./server.js";
@@ -28,16 +28,16 @@ let redrawMap = null;
 async function start() {
   setTheme(stored("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
   for (;;) {
-    const told = await ask("api/progress");
-    if (told.failed) {
-      byId("stage").textContent = told.failed;
+    const answer = await ask("api/progress");
+    if (answer.failed) {
+      byId("stage").textContent = answer.failed;
       byId("share").hidden = true;
       return;
     }
-    state.reviewer ||= stored("reviewer") || told.reviewer;
-    if (told.ready) break;
-    byId("stage").textContent = told.share > 0 ? `${told.stage}: ${percent(told.share)}` : told.stage;
-    if (told.share > 0) byId("share").value = told.share;
+    state.reviewer ||= stored("reviewer") || answer.reviewer;
+    if (answer.ready) break;
+    byId("stage").textContent = answer.share > 0 ? `${answer.stage}: ${percent(answer.share)}` : answer.stage;
+    if (answer.share > 0) byId("share").value = answer.share;
     else byId("share").removeAttribute("value");
     await new Promise((done) => setTimeout(done, 150));
   }
@@ -88,17 +88,17 @@ async function refresh() {
   }
 }
 
-function take(told) {
-  if (told.n_classes > state.about.classes.length) {
+function take(answer) {
+  if (answer.n_classes > state.about.classes.length) {
     ask("api/about").then(({ classes }) => {
       state.about.classes = classes;
       sortClasses();
     });
   }
-  state.strip = told.strip;
-  state.queue = told.queue;
-  state.offset = told.queue.offset;
-  state.item = told.item;
+  state.strip = answer.strip;
+  state.queue = answer.queue;
+  state.offset = answer.queue.offset;
+  state.item = answer.item;
   const { query } = state;
   state.narrowed = Boolean(query.given || query.suggested || query.owner || query.confidence || query.search || query.rows);
   render();
@@ -127,12 +127,12 @@ async function decide(action, label) {
   const opened = state.pinned;
   state.pinned = null;
   try {
-    const told = await ask("api/decide", {
+    const answer = await ask("api/decide", {
       ...wanted(), rows, action, label: label ?? null, note, reviewer: state.reviewer, batch: crypto.randomUUID(),
       queue: state.query.kind,
     });
     state.selected.clear();
-    take(told);
+    take(answer);
     const done = { keep: "Kept", fix: "Fixed", label: `Labelled ${named(label ?? "")}`, drop: "Dropped", unsure: "Unsure" }[action];
     const what = rows.length > 1 ? plural(rows.length, "row") : `row ${shown && shown.row === rows[0] ? shown.id : rows[0]}`;
     say(`${done}: ${what}. Z takes it back.`);
@@ -152,12 +152,12 @@ function draft() {
 
 async function writeNote(rows, note, open) {
   try {
-    const told = await ask("api/decide", {
+    const answer = await ask("api/decide", {
       ...wanted(), open, rows, action: "note", note, label: null, reviewer: state.reviewer,
       batch: crypto.randomUUID(), queue: state.query.kind,
     });
     byId("note")?.removeAttribute("data-row"); // written, so no draft any more
-    take(told);
+    take(answer);
     say(rows.length > 1 ? `Note saved for ${plural(rows.length, "row")}.` : "Note saved.");
   } catch (error) {
     refused(error);
@@ -176,13 +176,13 @@ async function undo() {
   if (state.busy || state.finished) return;
   state.busy = true;
   try {
-    const told = await ask("api/undo", { ...wanted(), open: null, reviewer: state.reviewer, batch: crypto.randomUUID() });
-    if (told.undone.length) {
-      state.pinned = told.undone[0];
-      told.item = await ask(`api/item/${state.pinned}`);
-      say(`Taken back: ${told.undone.length > 1 ? plural(told.undone.length, "row") : `row ${told.item.id}`}.`);
+    const answer = await ask("api/undo", { ...wanted(), open: null, reviewer: state.reviewer, batch: crypto.randomUUID() });
+    if (answer.undone.length) {
+      state.pinned = answer.undone[0];
+      answer.item = await ask(`api/item/${state.pinned}`);
+      say(`Taken back: ${answer.undone.length > 1 ? plural(answer.undone.length, "row") : `row ${answer.item.id}`}.`);
     } else say("There is nothing of yours to take back.");
-    take(told);
+    take(answer);
   } catch (error) {
     refused(error);
   } finally {
@@ -208,12 +208,12 @@ async function askAll() {
 async function beat() {
   while (!state.finished) {
     await new Promise((done) => setTimeout(done, 2000));
-    const told = await ask(`api/pulse?page=${page}`);
-    if (told.finished) ended();
-    else if (state.strip.asked.running && !told.asking) {
+    const answer = await ask(`api/pulse?page=${page}`);
+    if (answer.finished) ended();
+    else if (state.strip.asked.running && !answer.asking) {
       await refresh();
-      say(told.failed || "The voters have been fitted again; the queue is up to date.");
-    } else if (told.version !== state.strip.version && !state.busy && !isOpen()) {
+      say(answer.failed || "The voters have been fitted again; the queue is up to date.");
+    } else if (answer.version !== state.strip.version && !state.busy && !isOpen()) {
       state.pinned ??= state.view === "one" && state.item ? state.item.row : null;
       await refresh();
       say("Somebody else decided; the queue is up to date.");
@@ -294,8 +294,8 @@ async function setView(name) {
     });
   }
   if (name === "confusion") {
-    const told = await ask("api/confusion", { query: { ...state.query, reviewer: state.reviewer } });
-    showConfusion(state, told, (given, suggested) => {
+    const answer = await ask("api/confusion", { query: { ...state.query, reviewer: state.reviewer } });
+    showConfusion(state, answer, (given, suggested) => {
       Object.assign(state.query, { given, suggested });
       state.offset = 0;
       setView("one");

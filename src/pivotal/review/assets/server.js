@@ -24,9 +24,9 @@ export async function ask(path, content) {
     }
     byId("lost").hidden = true;
     if (answer.status === 503) return { waiting: await answer.json() };
-    const told = await answer.json().catch(() => ({ error: `The server answered with ${answer.status}.` }));
-    if (!answer.ok) throw new Refused(told.error || `The server answered with ${answer.status}.`);
-    return told;
+    const body = await answer.json().catch(() => ({ error: `The server answered with ${answer.status}.` }));
+    if (!answer.ok) throw new Refused(body.error || `The server answered with ${answer.status}.`);
+    return body;
   }
 }
 

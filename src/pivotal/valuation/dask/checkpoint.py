@@ -76,17 +76,17 @@ class Checkpoint:
             If it belongs to another valuation.
         """
         plain = {name: token if isinstance(token, str) else dict(token) for name, token in about.items()}
-        told = json.dumps(plain, indent=1, sort_keys=True).encode()
+        content = json.dumps(plain, indent=1, sort_keys=True).encode()
         try:
             names = self.folder.names()
             if _ABOUT not in names:
-                self.folder.create(_ABOUT, told)
+                self.folder.create(_ABOUT, content)
         except OSError as error:
             raise OSError(
                 f"cannot use {self.url} as a checkpoint: {first_line(error)}. Give a folder that can be written."
             ) from error
         self._compare(self._read(_ABOUT, _ABOUT_BYTES), plain)  # ours, or that of who was first
-        opened = replace(self, identity=hashlib.sha256(told).hexdigest())
+        opened = replace(self, identity=hashlib.sha256(content).hexdigest())
         return opened, frozenset(int(found[1]) for name in names if (found := _BLOCK.fullmatch(name)))
 
     def of_data(self, content: str) -> Self:
@@ -111,9 +111,9 @@ class Checkpoint:
         except ValueError as error:
             raise self._damaged(_name(block), error) from error
 
-    def _read(self, name: str, most: int | None = None) -> bytes:
+    def _read(self, name: str, max_bytes: int | None = None) -> bytes:
         try:
-            return self.folder.read(name, most)
+            return self.folder.read(name, max_bytes)
         except ValueError as error:
             raise self._damaged(name, error) from error
         except OSError as error:

@@ -51,7 +51,7 @@ class Folder:
                 return set()  # an object store has no folders, only names that begin alike
         return {str(entry).rstrip("/").rpartition("/")[2] for entry in entries}
 
-    def read(self, name: str, most: int | None = None) -> bytes:
+    def read(self, name: str, max_bytes: int | None = None) -> bytes:
         """Return what a file holds, which must be no more than so many bytes.
 
         Raises
@@ -63,11 +63,11 @@ class Folder:
         """
         if self._here is not None:
             with open_regular(self._here / name) as stream:
-                return _check_size(stream.read(-1 if most is None else most + 1), most)
+                return _check_size(stream.read(-1 if max_bytes is None else max_bytes + 1), max_bytes)
         system, folder = self._there()
         with self._in_words():
-            content: bytes = system.cat_file(f"{folder}/{name}", end=None if most is None else most + 1)
-        return _check_size(content, most)
+            content: bytes = system.cat_file(f"{folder}/{name}", end=None if max_bytes is None else max_bytes + 1)
+        return _check_size(content, max_bytes)
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file, whole or not at all; an older one is replaced."""
@@ -108,9 +108,9 @@ class Folder:
         return readable_errors(self.url, "use")
 
 
-def _check_size(content: bytes, most: int | None) -> bytes:
-    if most is not None and len(content) > most:
-        raise ValueError(f"it has more than {most} bytes")
+def _check_size(content: bytes, max_bytes: int | None) -> bytes:
+    if max_bytes is not None and len(content) > max_bytes:
+        raise ValueError(f"it has more than {max_bytes} bytes")
     return content
 
 

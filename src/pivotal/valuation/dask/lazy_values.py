@@ -90,7 +90,7 @@ def value_lazily(
     named = as_rows(ids, "ids") if ids is not None else None
     found = row_names(X_train)
     names = named if named is not None or found is None else as_rows(found, "ids")
-    about = Told(spec.settings(), names, given=named is not None)
+    about = RunDescription(spec.settings(), names, given=named is not None)
     return LazyValues(problem, about, progress=resources.progress)
 
 
@@ -122,7 +122,7 @@ def _check(spec: Spec) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class RunDescription:
     """What the result says besides numbers: settings, and names of the training points, given or found."""
 
     settings: Mapping[str, Any]
@@ -146,18 +146,18 @@ class LazyValues:
 
     __array_ufunc__ = None  # an array that is compared with this, or added to it, leaves it alone
 
-    def __init__(self, problem: Problem, told: Told, *, progress: bool = False) -> None:
+    def __init__(self, problem: Problem, description: RunDescription, *, progress: bool = False) -> None:
         from dask.highlevelgraph import HighLevelGraph
 
         finished = frozenset[int]()
         if problem.checkpoint is not None:
             checkpoint, finished = problem.checkpoint.open(identity_of(problem))
             problem = replace(problem, checkpoint=checkpoint)
-        self._problem, self._told, self._progress = problem, told, progress
+        self._problem, self._description, self._progress = problem, description, progress
         self._token = _key(problem, finished)
         self._graph = build(problem, self._token, finished)
         self._layers = HighLevelGraph.from_collections(
-            f"pivotal-{self._token}", self._graph.tasks, dependencies=_sources(problem, told)
+            f"pivotal-{self._token}", self._graph.tasks, dependencies=_sources(problem, description)
         )
         self._values: Values | None = None
 
@@ -183,7 +183,7 @@ class LazyValues:
             except TooShort:
                 problem, recipe = self._problem, self._problem.recipe
                 longer = replace(problem, recipe=replace(recipe, stretch=2 * recipe.stretch))
-                values = LazyValues(longer, self._told, progress=self._progress).compute(**how)
+                values = LazyValues(longer, self._description, progress=self._progress).compute(**how)
             self._values = values
         return self._values
 
@@ -233,10 +233,10 @@ class LazyValues:
         return da.Array(layers, name, (self._problem.points.array.chunks[0],), dtype=np.float64)
 
     def __repr__(self) -> str:
-        told, state = self._told.settings, "not computed yet" if self._values is None else "computed"
+        description, state = self._description.settings, "not computed yet" if self._values is None else "computed"
         return (
             f"LazyValues({self._problem.points.n_chunks} shards, {self._graph.n_blocks} blocks of queries, "
-            f"k={told['k']}, utility={told['utility']}, semivalue={told['semivalue']}; {state})"
+            f"k={description['k']}, utility={description['utility']}, semivalue={description['semivalue']}; {state})"
         )
 
     # What makes a collection of Dask's.
@@ -248,7 +248,7 @@ class LazyValues:
         return (f"pivotal-{self._token}",)
 
     def __dask_keys__(self) -> list[Any]:
-        names = [] if self._told.names is None else self._told.names.keys
+        names = [] if self._description.names is None else self._description.names.keys
         return [self._graph.plan, self._graph.count, list(self._graph.values), names]
 
     def __dask_tokenize__(self) -> str:
@@ -269,7 +269,7 @@ class LazyValues:
         return optimize(graph, keys, **how)
 
     def __dask_postcompute__(self) -> tuple[Callable[..., Values], tuple[Any, ...]]:
-        return _finish, (dict(self._told.settings), self._told.given)
+        return _finish, (dict(self._description.settings), self._description.given)
 
     def __dask_postpersist__(self) -> tuple[Callable[..., LazyValues], tuple[()]]:
         return self._rebuilt, ()
@@ -334,6 +334,6 @@ def _key(problem: Problem, finished: frozenset[int]) -> str:
         return uuid4().hex
 
 
-def _sources(problem: Problem, told: Told) -> list[Any]:
-    rows = (problem.points, problem.labels, problem.queries, problem.targets, problem.own_weights, told.names)
+def _sources(problem: Problem, description: RunDescription) -> list[Any]:
+    rows = (problem.points, problem.labels, problem.queries, problem.targets, problem.own_weights, description.names)
     return [one.array for one in rows if one is not None]

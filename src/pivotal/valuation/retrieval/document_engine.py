@@ -48,7 +48,7 @@ class DocumentEngine(Engine):
         self._of_query, self._truncation = players, truncation
         super().__init__(*truncation.engine_arguments(players.n_players), n_jobs=n_jobs, recorder=recorder)
         if players.grouped:
-            self.depth = truncation.most  # groups are fewer than documents, and all that is listed counts
+            self.depth = truncation.max_depth  # groups are fewer than documents, and all that is listed counts
 
     def solved(self, indices: IndexArray, votes: CodeArray | None, targets: Any) -> Solved:
         judgements: Judgements = targets

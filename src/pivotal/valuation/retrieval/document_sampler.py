@@ -56,7 +56,7 @@ class RetrievalSampler(SamplingEngine):
     ) -> None:
         super().__init__(*truncation.engine_arguments(players.n_players), plan=plan, n_jobs=n_jobs)
         if players.grouped:
-            self.depth = truncation.most  # groups are fewer than documents, and all that is listed counts
+            self.depth = truncation.max_depth  # groups are fewer than documents, and all that is listed counts
         players.limit(self.depth)
         self._of_query, self._truncation = players, truncation
         self._law = law_of(truncation.semivalue, plan.method, players.width)

@@ -118,7 +118,7 @@ def _make_counter(
     """Return the engine of a method."""
     k, exact, ignore = spec.k, spec.exact_wanted, spec.unjudged == "ignore"
     if owners is None:
-        players = Players(len(problem.documents), truncation.most)
+        players = Players(len(problem.documents), truncation.max_depth)
     else:
         players = Players(len(owners.names), most_groups(problem, owners, ignore=ignore), owners.codes.astype(np.int64))
         exact = exact and (spec.how[0] == "exact" or players.branches(k) <= _BRANCHES)

@@ -29,7 +29,7 @@ class RankingTruncation:
         What a coalition earns, how coalitions are drawn, and how many documents are retrieved.
     utility_range : float
         Unit of the bounds: the largest range of the utility, over the queries.
-    most : int
+    max_depth : int
         Longest lists that there are.
     complete : bool
         Whether nothing comes after the lists, unless they are cut.
@@ -41,13 +41,13 @@ class RankingTruncation:
     semivalue: Semivalue
     k: int
     utility_range: float
-    most: int
+    max_depth: int
     complete: bool = False
     tol: float = 0.0
 
     def engine_arguments(self, n_players: int) -> tuple[RankingTruncation, AnyArray, GameShape]:
         """Return what engines are made with, exact or sampling: their points are players, which have no labels."""
-        return self, np.zeros(n_players, dtype=np.int8), GameShape(n_players, 0, self.most)
+        return self, np.zeros(n_players, dtype=np.int8), GameShape(n_players, 0, self.max_depth)
 
     def open_share(self, graded: Graded, indices: IndexArray) -> FloatArray:
         """Return, for each query, what its unlisted documents can earn at most, in units of the range."""
@@ -55,7 +55,7 @@ class RankingTruncation:
             return np.zeros(len(indices))
         lost = most_missed(self.game, graded.missed, graded.best, self.k)
         if self.complete:
-            cut = (indices[:, -1] >= 0) & (indices.shape[1] < self.most)
+            cut = (indices[:, -1] >= 0) & (indices.shape[1] < self.max_depth)
             lost = np.where(cut, lost, 0.0)
         share: FloatArray = lost / self.utility_range
         return share

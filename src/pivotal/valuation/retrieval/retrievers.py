@@ -192,8 +192,8 @@ def _by_dot(corpus: Any, queries: Any, depth: int) -> IndexArray:
             if depth < corpus.shape[0]:
                 edge = -np.partition(-scores, depth - 1, axis=1)[:, depth - 1 : depth]
                 # All that are at least as good as the last: of its equals the first documents are kept.
-                for place, (row, least) in enumerate(zip(scores, edge, strict=True), start=rows.start):
-                    near = np.flatnonzero(row >= least)
+                for place, (row, minimum) in enumerate(zip(scores, edge, strict=True), start=rows.start):
+                    near = np.flatnonzero(row >= minimum)
                     lists[place] = near[np.argsort(-row[near], kind="stable")][:depth]
             else:
                 lists[rows] = np.argsort(-scores, axis=1, kind="stable")

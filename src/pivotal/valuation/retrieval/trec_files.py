@@ -52,7 +52,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Long:
     Blanks or tabs separate the columns, commas in a file called .csv; a header is skipped. A pair that is judged twice
     counts with its last grade, as in ir_measures; a warning says so where the grades differ.
     """
-    table = _read_columns(path, 3, "judgements have lines such as 'q1 0 doc7 1', or 'q1 doc7 1'", most=4)
+    table = _read_columns(path, 3, "judgements have lines such as 'q1 0 doc7 1', or 'q1 doc7 1'", max_columns=4)
     if _HEADER.fullmatch(table[0][0]) and np.isnan(pd.to_numeric(table[-1][0], errors="coerce")):
         table = [column[1:] for column in table]
     grades = _numbers(table[-1], path, "grade")
@@ -129,8 +129,10 @@ def _long(rows: list[tuple[Any, Any, float]]) -> Long:
     return Long(columns[0], columns[1], numbers)
 
 
-def _read_columns(path: str | os.PathLike[str], least: int, rule: str, most: int | None = None) -> list[AnyArray]:
-    """Read the first columns of a text file: as many as its first line has, from `least` to `most`."""
+def _read_columns(
+    path: str | os.PathLike[str], min_columns: int, rule: str, max_columns: int | None = None
+) -> list[AnyArray]:
+    """Read the first columns of a text file: as many as its first line has, from `min_columns` to `max_columns`."""
     rows: list[list[str]] = []
     separator = "," if Path(path).suffix == ".csv" else None
     try:
@@ -139,7 +141,7 @@ def _read_columns(path: str | os.PathLike[str], least: int, rule: str, most: int
                 words = [word.strip() for word in line.split(separator)]
                 if not any(words):
                     continue
-                wanted = len(rows[0]) if rows else max(least, min(len(words), most or least))
+                wanted = len(rows[0]) if rows else max(min_columns, min(len(words), max_columns or min_columns))
                 if len(words) < wanted:
                     raise ValueError(f"{path}, line {number}: fewer than {wanted} columns; {rule}.")
                 rows.append(words[:wanted])

@@ -72,8 +72,10 @@ class Sweep:
             if all(getattr(setting, name) == label for name, label in wanted.items())
         }
         if not found:
-            told = ", ".join(f"{name}={label!r}" for name, label in wanted.items())
-            raise ValueError(f"the sweep must contain what is asked for; it has no {told}. {self._told()}")
+            wanted_text = ", ".join(f"{name}={label!r}" for name, label in wanted.items())
+            raise ValueError(
+                f"the sweep must contain what is asked for; it has no {wanted_text}. {self._describe_axes()}"
+            )
         return Sweep(found, self.labels)
 
     def _label_of(self, name: str, choice: Any) -> Any:
@@ -201,7 +203,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         n_train = len(next(iter(self.results.values())))
-        return f"Sweep(n_train={n_train}, settings={len(self)}: {self._told()})"
+        return f"Sweep(n_train={n_train}, settings={len(self)}: {self._describe_axes()})"
 
     def _choices(self) -> dict[str, list[Any]]:
         return {name: list(dict.fromkeys(getattr(s, name) for s in self.results)) for name in Setting._fields}
@@ -209,7 +211,7 @@ class Sweep:
     def _varied(self) -> list[str]:
         return [name for name, choices in self._choices().items() if len(choices) > 1]
 
-    def _told(self) -> str:
+    def _describe_axes(self) -> str:
         return "; ".join(f"{name} {', '.join(map(str, choices))}" for name, choices in self._choices().items())
 
     def _check_name(self, name: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _OF_CLASSES: Final = {"Accuracy": "accuracy", "Balanced accuracy": "balanced_accuracy"}
 
 
-class Judge:
+class TestScores:
     """A nearest-neighbour model with the options of the command, scored on the test rows.
 
     Parameters
