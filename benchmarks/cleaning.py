@@ -49,7 +49,7 @@ WIDEST = 100  # features; more are reduced to principal components
 COMPONENTS = 50
 NOISE = ("any 0.05", "one 0.1")  # where labels are flipped to, and how many of them
 SEEDS = (10, 11)
-# Every source counts once: of those that are there twice, the harder to learn of the two is left out.
+# Every source counts once: of those that are there twice, the harder to learn of the two is omitted.
 TWICE = ("cifar10_10k", "click_balanced_10k")
 OWN = ("digits", "wine", "breast_cancer", "iris")
 IMAGES = ("mnist", "digits", "cifar10_test_resnet56")

@@ -112,7 +112,7 @@ def by_set(cells: dict[str, Any], noise: str) -> list[str]:
 def counts(cells: dict[str, Any]) -> list[str]:
     """What was estimated, beside what was planted."""
     lines = [
-        "| data set | planted | estimated, and interval | of the first so many: expected wrong | wrong |",
+        "| data set | planted | estimated, and interval | of the first rows asked for: expected wrong | wrong |",
         "|---|---|---|---|---|",
     ]
     for name in sets_of(cells):

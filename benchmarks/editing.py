@@ -24,7 +24,7 @@ from pivotal import EditableKNNValuation, KNNValuation
 
 N_FEATURES = 16
 N_CLASSES = 3
-SETTINGS: dict[str, dict[str, Any]] = {"one vote each": {}, "votes by distance": {"weights": "distance"}}
+SETTINGS: dict[str, dict[str, Any]] = {"unweighted": {}, "votes by distance": {"weights": "distance"}}
 
 
 def seconds(job: Callable[[], Any]) -> float:
@@ -99,7 +99,7 @@ def page(rows: dict[str, dict[str, Any]], command: str) -> str:
             f"| {row['largest_difference']:.1g} |"
         )
     reached = ", ".join(f"{row['queries_per_relabel']:.3g}" for row in rows.values())
-    lines += ["", f"A relabelled point is on the lists of so many queries, in the mean: {reached}.", ""]
+    lines += ["", f"A relabelled point is on the lists of this many queries, in the mean: {reached}.", ""]
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     lines += [f"    {command}", "", f"pivotal {version('pivotal')} on {machine}; other work was running.", ""]
     return "\n".join(lines)

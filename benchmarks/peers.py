@@ -140,7 +140,7 @@ def page(report: Report, weighed: Report) -> str:
         "| OpenDataVal 1.3 | an environment of its own, with `transformers<4.38`: it pins NumPy and pandas below 2 |",
         "",
         "An environment of its own needs Python 3.11 or newer and the peer, not pivotal. A peer that would take longer",
-        "than `--limit` seconds, going by a small run, is left out and the table says so. A peer is one class in",
+        "than `--limit` seconds, going by a small run, is omitted and the table says so. A peer is one class in",
         "`pivotal/bench/peers.py`.",
     ]
     return "\n".join(lines) + "\n"

@@ -107,7 +107,7 @@ def per_query(n_queries: int, n_samples: int, rounds: int) -> list[dict[str, Any
     labels, targets = rng.integers(0, 2, 1000), rng.integers(0, 2, n_queries)
     loud = -np.sort(-rng.integers(1, 128, size=lists.shape), axis=1)
     rows = []
-    for name, votes in (("one vote each", None), ("votes of 7 bits", loud)):
+    for name, votes in (("unweighted", None), ("votes of 7 bits", loud)):
         row: dict[str, Any] = {"votes": name}
         for method in ("exact", *SAMPLERS):
             how = {} if method == "exact" else {"method": method, "n_samples": n_samples, "random_state": 0}
@@ -170,7 +170,7 @@ def draw(panels: list[dict[str, Any]], path: Path) -> None:
 
 
 def title(panel: dict[str, Any]) -> str:
-    return "one vote each" if panel["weights"] == "uniform" else "votes by distance"
+    return "unweighted" if panel["weights"] == "uniform" else "votes by distance"
 
 
 def page(run: dict[str, Any], queries: list[dict[str, Any]], panels: list[dict[str, Any]]) -> str:

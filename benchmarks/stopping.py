@@ -97,7 +97,7 @@ def study(names: tuple[str, ...], data_home: str | None, n_rows: int, n_seeds: i
         try:
             data = load(name, variant=VARIANTS.get(name), data_home=data_home)
         except (OSError, ValueError, ImportError) as error:
-            print(f"{name} is left out: {error}", flush=True)
+            print(f"{name} is omitted: {error}", flush=True)
             continue
         for share in SHARES:
             for seed in range(n_seeds):

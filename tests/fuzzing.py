@@ -48,7 +48,7 @@ DEEP = st.sampled_from([b"[" * 50_000, b'{"a":' * 50_000, b"[" * 900 + b"]" * 90
 
 @st.composite
 def mutated(draw: st.DrawFn, content: bytes) -> bytes:
-    """Bytes with some of them changed, left out, put in or repeated."""
+    """Bytes with some of them changed, omitted, put in or repeated."""
     data = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
         at, size = draw(st.integers(0, max(0, len(data) - 1))), draw(st.sampled_from([1, 1, 2, 4, 8, 64]))

@@ -3,7 +3,7 @@
 Nothing here is clever and nothing is imported from the package, so that a mistake in the package cannot hide here.
 Training points are listed nearest first. A semivalue is a tuple:
 
-    ("banzhaf",) or ("banzhaf", p)     every other point joins with probability p (1/2 when left out)
+    ("banzhaf",) or ("banzhaf", p)     every other point joins with probability p (1/2 when omitted)
     ("shapley",)                       p is uniform on [0, 1]
     ("beta", a, b)                     p is Beta(b, a) distributed, a and b positive integers (Kwon and Zou)
     ("loo",)                           everybody else has joined: p is 1
@@ -36,7 +36,7 @@ def earnings(
     scale: str = "mean",
     empty: Fraction | None = None,
 ) -> Fraction:
-    """What one coalition earns, given its members nearest first."""
+    """Utility of one coalition, given its members nearest first."""
     members = list(zip(labels, votes, strict=True))
     classes = set(classes)
 
@@ -137,7 +137,7 @@ def semivalues(
 ) -> list[Fraction]:
     """The value of every training point of one query, nearest first.
 
-    `votes` are one each when left out, `classes` are those that appear. For "hard_binary" the votes carry the sign of
+    `votes` are one each when omitted, `classes` are those that appear. For "hard_binary" the votes carry the sign of
     the class and the labels are not looked at.
     """
     ballots = [1] * len(labels) if votes is None else [int(vote) for vote in votes]

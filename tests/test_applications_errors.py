@@ -38,7 +38,7 @@ DATA = {"values": [0.1, 0.2, 0.3], "X_train": X, "y_train": Y, "X_test": QUERIES
         ({"metric": "precomputed"}, "precomputed X_test must have a distance to each of the 3 training points; got 2"),
         ({"scoring": "beauty"}, "scoring must be the name of a scorer of scikit-learn, such as accuracy"),
         ({"scoring": "roc_auc"}, "scoring roc_auc must be content with predictions"),
-        ({"y_train": [0.5, 1.0, 2.0]}, 'scoring="accuracy" needs class labels, and fractions such as 0.5 are none'),
+        ({"y_train": [0.5, 1.0, 2.0]}, 'scoring="accuracy" needs class labels; got fractions such as 0.5'),
         ({"scoring": "r2"}, 'scoring="r2" needs at least two test points'),
         ({"y_train": [0, 1]}, "X_train and y_train must have the same length; got 3 rows and 2 labels"),
         ({"y_test": [0, 1]}, "X_test and y_test must have the same length; got 1 rows and 2 labels"),

@@ -31,7 +31,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"y_train": [0, 1]}, r"X_train and y_train must have the same length; got 3 rows and 2 labels"),
     ({"y_test": [0, 1]}, r"X_test and y_test must have the same length; got 1 rows and 2 labels"),
     ({"y_train": [0, None, 1]}, r"y_train must have a label for every point; got 1 missing"),
-    ({"y_train": [0.5, 1.0, 1.0]}, r"y_train must hold class labels, and fractions such as 0.5 are none"),
+    ({"y_train": [0.5, 1.0, 1.0]}, r"y_train must hold class labels; got fractions such as 0.5"),
     ({"y_train": ["a", "b", "b"]}, r"y_train and y_test must hold labels of one type; got text"),
     ({"ids": ["a"]}, r"ids must have one entry per training point, shape \(3,\); got shape \(1,\)"),
     ({"random_state": -1}, r"random_state must be an integer of at least 0, a numpy Generator or None; got -1"),

@@ -1,4 +1,4 @@
-"""The bench: who runs, who is left out and why, and whether a wrong peer is found out."""
+"""The bench: who runs, who is omitted and why, and whether a wrong peer is found out."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def test_ties_are_not_misses() -> None:
 @pytest.mark.parametrize("queries", CALLS)
 def test_distances_that_lie_are_found_out_where_they_become_votes(queries: Any) -> None:
     source = Sorted(factor=3.0, exact=True)
-    assert value(X, Y, *queries, neighbors=source).neighbors_exact is True  # one vote each: not looked at
+    assert value(X, Y, *queries, neighbors=source).neighbors_exact is True  # unweighted: not looked at
     with pytest.warns(UserWarning, match="weights need the distances of the metric euclidean; got Sorted"):
         values = value(X, Y, *queries, neighbors=source, weights="rbf")
     claims_nothing(values)

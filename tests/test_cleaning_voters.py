@@ -1,4 +1,4 @@
-"""Who votes on labels: regressions leave out exactly the row they speak about, weights are the likeliest, and more."""
+"""Who votes on labels: regressions omit exactly the row they speak about, weights are the likeliest, and more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def kernel_features(landmarks: Landmarks, rows: np.ndarray) -> np.ndarray:
     return landmarks.rows(rows) @ landmarks.mixing
 
 
-# Regressions that leave out one row
+# Regressions that omit one row
 
 
 @examples(20)

@@ -381,7 +381,7 @@ def test_clean_on_stdout(table, capsys):
         ([*RANKING, "-n", "61"], "-n must be between 1 and the 60 rows"),
         ([*RANKING, "-n", "5", "--warm-start", "6"], "--warm-start must be between 0 and the 5 rows to keep"),
         ([*RANKING, "-n", "5", "--by-class", "--utility", "regression", "--label", "x"], "--by-class needs"),
-        ([*RANKING, "-n", "5", "--quotas", "data"], "--quotas is no part of a ranking by value; leave it out"),
+        ([*RANKING, "-n", "5", "--quotas", "data"], "--quotas is no part of a ranking by value; omit it"),
         (["select", "-o", "OUT", "--size", "0"], "size must be an integer from 1 to 60"),
         (["select", "-o", "OUT", "--size", "many"], "size must be an integer from 1 to 60"),
         (["select", "-o", "OUT", "--size", "5", "-n", "5"], "not allowed with argument"),

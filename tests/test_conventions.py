@@ -175,7 +175,7 @@ def test_every_convention_is_played_by_its_name_and_by_its_entry() -> None:
         assert entry.name == name
         assert as_game(name) == as_game(entry) == entry.game
         as_semivalue(entry.semivalue)
-        assert (entry.bits is None) == (entry.weights == "one vote each")
+        assert (entry.bits is None) == (entry.weights == "unweighted")
         assert entry.game in REFERENCE_NAMES
 
 
@@ -197,5 +197,5 @@ def test_conventions_are_read_only_and_describe_themselves() -> None:
         "shapiq: Hard(tie='win', other_classes='ignore', scale='mean'), shapley, mean over queries\n"
     )
     assert "round(w * 2^bits), 3 bits" in text
-    assert "votes: one vote each\n" in str(conventions["jia2019"])
+    assert "votes: unweighted\n" in str(conventions["jia2019"])
     assert isinstance(conventions["jia2019"], Convention)

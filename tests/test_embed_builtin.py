@@ -222,7 +222,7 @@ def test_a_function_in_a_file_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def lengths(texts):\n    return [[len(text)] for text in texts]\n")
     embedder = as_embedder(f"python:{tmp_path / 'mine.py'}:lengths")
     assert embedder.fit_transform(["abc", "d"]).tolist() == [[3.0], [1.0]]
-    assert embedder.note == "by lengths, a model of your own"
+    assert embedder.note == "by lengths, a custom model"
 
 
 @pytest.mark.parametrize(

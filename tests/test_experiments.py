@@ -270,7 +270,7 @@ def test_absent_data_is_said_and_the_rest_goes_on(tmp_path):
     options = {**QUICK, "echo": lines.append, "methods": ["rand"], "data_home": tmp_path}
     (done,) = reproduce("mislabel", tmp_path / "out", datasets=["wind", "wine"], **options)
     assert set(done.frame["data"]) == {"wine"}
-    assert lines[0].startswith("wind is left out: wind was not found")
+    assert lines[0].startswith("wind is omitted: wind was not found")
     with pytest.raises(FileNotFoundError, match="none of the data sets is here"):
         reproduce("mislabel", tmp_path / "out", datasets=["wind"], **options)
 
@@ -293,7 +293,7 @@ def test_a_method_that_lacks_its_package_is_said(monkeypatch, tmp_path):
     options = {**QUICK, "echo": lines.append, "datasets": ["wine"]}
     (done,) = reproduce("mislabel", tmp_path, methods=["lava", "rand"], **options)
     assert list(done.frame["method"]) == ["rand"]
-    assert lines[0] == "lava needs POT and is left out; install it with: pip install 'pivotal[lava]'."
+    assert lines[0] == "lava needs POT and is omitted; install it with: pip install 'pivotal[lava]'."
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Games: the reference reproduces the recorded answers, and every game earns what the reference says."""
+"""Games: the reference reproduces the recorded answers, and every game has the utility that the reference defines."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_reference_puts_the_beta_weight_where_kwon_and_zou_do() -> None:
     assert reference.mass(("beta", 4, 1), 0, 3) > reference.mass(("beta", 4, 1), 3, 0)
 
 
-# ---- earns
+# ---- utility
 
 
 @settings(deadline=None)

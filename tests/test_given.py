@@ -71,7 +71,7 @@ def test_a_given_setting_stands_or_contradicts(method: Any, name: str, choice: A
     options: dict[str, Any] = {"n_samples": 4, "random_state": 0} if method.kind == "sampled" else {}
     stands_for = {**method.suggests, **method.presets}
     if name == "weights" and as_weights(choice).weighted and stands_for.get("utility") == "soft-k":
-        return  # takes one vote each, whatever the method is called
+        return  # takes unweighted, whatever the method is called
     if name == "utility" and choice == "soft-k":
         options["weights"] = "uniform"
     meant = MEANING[name](choice)
@@ -202,7 +202,7 @@ def test_a_model_and_what_is_given_agree_or_contradict(
 
 
 def test_a_model_contradicts_the_name_of_a_method() -> None:
-    fitted = KNeighborsClassifier(3).fit(X, Y)  # one vote each
+    fitted = KNeighborsClassifier(3).fit(X, Y)  # unweighted
     assert value(X_test=QUERIES, y_test=TARGETS, model=fitted, method="bv").settings["weights"] == "uniform"
     weighted = KNeighborsClassifier(3, weights="distance").fit(X, Y)
     with pytest.raises(ValueError, match="method='knn-banzhaf' stands for weights='uniform'; got weights='distance'"):

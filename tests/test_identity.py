@@ -501,9 +501,9 @@ def test_what_refers_to_itself_has_an_end() -> None:
 
 @pytest.mark.parametrize("content", [threading.Lock(), (i for i in range(3)), np.frompyfunc(lambda d: d, 1, 1)])
 def test_what_cannot_be_told_is_said_in_a_sentence(content: Any) -> None:
-    with pytest.raises(TypeError, match="cannot be told from others by its content"):
+    with pytest.raises(TypeError, match="cannot be identified by its content"):
         token(content)
-    with pytest.raises(TypeError, match="cannot be told from others by its content"):
+    with pytest.raises(TypeError, match="cannot be identified by its content"):
         token(lambda: content)
 
 

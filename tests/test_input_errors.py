@@ -63,7 +63,7 @@ LARGE = {"X_train": np.zeros((900, 2)), "y_train": np.arange(900) % 2}
         ({"y_train": [0, np.nan, 1]}, "y_train must have a label for every point"),
         ({"y_train": [[0], [1], [1]]}, r"y_train must be one-dimensional.*got shape \(3, 1\). Use y_train.ravel\(\)"),
         ({"y_train": []}, "y_train must hold at least one label; got none"),
-        ({"y_train": [0.5, 1.0, 2.0]}, 'y_train must hold class labels, and fractions such as 0.5.*"regression"'),
+        ({"y_train": [0.5, 1.0, 2.0]}, 'y_train must hold class labels; got fractions such as 0.5.*"regression"'),
         ({"y_test": ["yes"]}, "labels of one type; got numbers such as .* and text such as 'yes'. Convert one"),
         (
             {"y_train": ["a", "b", "b"], "y_test": ["a"], "utility": "regression"},
@@ -74,8 +74,8 @@ LARGE = {"X_train": np.zeros((900, 2)), "y_train": np.arange(900) % 2}
         ({"y_train": [0, 1, 1j]}, "Complex data not supported: y_train"),
         ({"classes": [0, 2]}, "classes must name every label that occurs; 1 occur but are not"),
         ({"classes": [0, 1, 1]}, "classes must name each label once; got 1 twice"),
-        ({"utility": "plurality", "weights": "distance"}, 'utility="plurality" takes one vote each.*utility="hard"'),
-        ({"utility": "soft-k", "weights": "distance"}, 'utility="soft-k" takes one vote each.*utility="soft"'),
+        ({"utility": "plurality", "weights": "distance"}, 'utility="plurality" takes unweighted.*utility="hard"'),
+        ({"utility": "soft-k", "weights": "distance"}, 'utility="soft-k" takes unweighted.*utility="soft"'),
         (
             {"k": 200, "bits": 16, "weights": "distance", **LARGE},
             "k=200 and votes up to 65535 need tables of .* GiB per",
@@ -109,7 +109,7 @@ def test_value_explains_itself(change: dict[str, Any], message: str) -> None:
         ({"votes": [[1, -2, 3]]}, "votes must be integers from 0 to 65535; got dtype int64 between -2 and 3"),
         ({"votes": [[1.5, 2, 3]]}, "votes must be integers from 0 to 65535; got dtype float64"),
         ({"votes": [[70000, 2, 3]]}, "votes must be integers from 0 to 65535"),
-        ({"votes": [[3, 2, 1]], "utility": "plurality"}, 'utility="plurality" takes one vote each'),
+        ({"votes": [[3, 2, 1]], "utility": "plurality"}, 'utility="plurality" takes unweighted'),
         ({"k": 0}, "k must be an integer"),
     ],
     ids=lambda change: next(iter(change)) if isinstance(change, dict) else "",

@@ -68,7 +68,7 @@ def test_sixty_neighbours_are_enough_for_five_that_vote() -> None:
 def test_duplicates_stay_neighbours_and_come_in_order_of_index() -> None:
     X = np.array([[0.0], [0.0], [0.0], [1.0], [3.0]])
     graph = graph_of(X, 4)
-    assert (graph.data == 0).sum() == 6  # stored, not left out
+    assert (graph.data == 0).sum() == 6  # stored, not omitted
     indices, distances = from_knn_graph(graph)
     assert indices.tolist() == [[1, 2, 3, 4], [0, 2, 3, 4], [0, 1, 3, 4], [0, 1, 2, 4], [3, 0, 1, 2]]
     assert distances.tolist() == [[0, 0, 1, 3], [0, 0, 1, 3], [0, 0, 1, 3], [1, 1, 1, 2], [2, 3, 3, 3]]

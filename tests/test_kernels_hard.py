@@ -56,7 +56,7 @@ def test_many_classes_with_a_large_k(k: int) -> None:
     push, sizes = Shapley().push(k, n), Shapley().sizes(k, n)
     many_class_terms(labels[0], n, n_classes - 1, 0, k, 0, push, sizes, counts, sums, plain)
     np.testing.assert_allclose(got[0], plain / (n_classes - 1), rtol=1e-10, atol=1e-16)
-    # Efficiency: what everyone earns is divided among all.
+    # Efficiency: the utility of the full training set is divided among all.
     full_utility = Hard().full_utility(labels, None, np.zeros(1, np.int32), n_classes, k)
     assert got.sum() == pytest.approx(full_utility.item(), abs=1e-12)
 

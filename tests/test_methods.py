@@ -208,7 +208,7 @@ def test_enumeration_of_regressions() -> None:
         ({"bits": 0}, "bits must be"),
         ({"utility": "joy"}, "utility must name a game"),
         ({"semivalue": "joy"}, "semivalue must be one of"),
-        ({"weights": "distance", "utility": "soft-k"}, 'utility="soft-k" takes one vote each'),
+        ({"weights": "distance", "utility": "soft-k"}, 'utility="soft-k" takes unweighted'),
         ({"ids": [1]}, "ids must have one entry per training point"),
         ({"classes": [0]}, "classes must name every label"),
     ],

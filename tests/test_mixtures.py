@@ -191,7 +191,7 @@ def test_what_cannot_be_mixed_says_so() -> None:
         Hard() + 1  # type: ignore[operator]
     with pytest.raises(ValueError, match=r"Use pivotal.value_retrieval"):
         pivotal.value(*task(0), utility=pivotal.NDCG())
-    with pytest.raises(ValueError, match="takes one vote each"):
+    with pytest.raises(ValueError, match="takes unweighted"):
         pivotal.value(*task(0), utility=Hard() + Plurality(), weights="distance")
 
 

@@ -200,7 +200,7 @@ def test_sparse_points_with_metrics_that_need_dense_ones():
     X = sparse.csr_array(np.eye(3))
     with pytest.raises(ValueError, match=r"sparse points can be compared by euclidean, .*; got metric='canberra'"):
         BruteIndex(X, "canberra")
-    with pytest.raises(ValueError, match=r"a metric of your own needs dense points; got a sparse matrix"):
+    with pytest.raises(ValueError, match=r"a custom metric needs dense points; got a sparse matrix"):
         BruteIndex(X, np.dot)
     with pytest.raises(ValueError, match=r'neighbors="ball_tree" needs dense points; got a sparse matrix'):
         as_index("ball_tree", X)

@@ -35,7 +35,7 @@ GOOD: dict[str, Any] = {
         ({"utility": "nonsense"}, "utility must name a game"),
         ({"semivalue": "nonsense"}, "semivalue must be one of"),
         ({"weights": "nonsense"}, "weights must be one of"),
-        ({"weights": "rbf", "utility": "soft-k"}, "takes one vote each"),
+        ({"weights": "rbf", "utility": "soft-k"}, "takes unweighted"),
         ({"neighbors": "nonsense"}, "neighbors must be one of"),
         ({"method": "coalition"}, "method must name a method; got 'coalition'. Did you mean 'coalitions'"),
         ({"method": "lava"}, "groups are valued by the methods exact, coalitions and permutations"),
@@ -63,7 +63,7 @@ def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
         ({"indices": [[0, 2]]}, "indices must lie between 0 and 1"),
         ({"indices": [[]]}, "indices must have a row per query"),
         ({"votes": [[1, -1]]}, "votes must be integers"),
-        ({"votes": [[1, 2]], "utility": "soft-k"}, "takes one vote each"),
+        ({"votes": [[1, 2]], "utility": "soft-k"}, "takes unweighted"),
         ({"owners": ["a"]}, "owners must have one entry per training point"),
     ],
 )

@@ -231,7 +231,7 @@ def test_the_result_says_what_was_played() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"weights": "distance"}, "takes one vote each from everyone within the radius; got weighted votes"),
+        ({"weights": "distance"}, "takes unweighted votes within a radius; got weighted votes"),
         ({"method": "coalition"}, "method must name a method; got 'coalition'. Did you mean 'coalitions'"),
         ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"method": "exact", "target_se": 0.1}, "target_se is for sampling"),
@@ -264,7 +264,7 @@ def test_an_index_that_may_miss_points_is_refused() -> None:
         ({"indices": [[0], [1]]}, "a list for each of the 1 queries; got 2 lists"),
         ({"indices": [[0, 3]]}, "indices must lie between 0 and 1"),
         ({"indices": [[0, 0]]}, "at most once per query"),
-        ({"votes": [[1, 2]]}, "takes one vote each from everyone within the radius"),
+        ({"votes": [[1, 2]]}, "takes unweighted votes within a radius"),
     ],
     ids=str,
 )

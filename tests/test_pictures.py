@@ -111,7 +111,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_is_read_whole_and_what_is_left_out_is_said(folder: Path) -> None:
     with pytest.warns(
-        UserWarning, match=r"3 files are left out: 1 in no folder of a class; 1 with \.txt, 1 with \.heic"
+        UserWarning, match=r"3 files are omitted: 1 in no folder of a class; 1 with \.txt, 1 with \.heic"
     ):
         ready = pivotal.read_table(folder)
     assert len(ready.y) == 26
@@ -120,13 +120,13 @@ def test_a_folder_is_read_whole_and_what_is_left_out_is_said(folder: Path) -> No
     assert "dark/deep/er/12.gif" in ready.ids.tolist()
 
 
-@pytest.mark.filterwarnings("ignore:.*files are left out")
+@pytest.mark.filterwarnings("ignore:.*files are omitted")
 def test_pictures_of_a_folder_are_named_by_their_paths(folder: Path) -> None:
     found = pivotal.clean(folder, n=3, n_trees=0)
     assert all((folder / one).exists() for one in found.to_frame()["id"])
 
 
-@pytest.mark.filterwarnings("ignore:.*files are left out")
+@pytest.mark.filterwarnings("ignore:.*files are omitted")
 def test_two_folders_are_one_table(folder: Path, tmp_path: Path) -> None:
     more = tmp_path / "more" / "light"
     more.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The report as a file: what it holds, what it leaves out, how it is written."""
+"""The report as a file: what it holds, what it omits, how it is written."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def saved(kind: str, **how: Any) -> bytes:
 
 
 def left_out(paths: list[Any], root: Path | None = None) -> dict[str, int]:
-    """Return why pictures are left out, of which none is shown."""
+    """Return why pictures are omitted, of which none is shown."""
     made = Images(paths, len(paths), root).thumbnails(range(len(paths)), 10**7)
     assert made.uris == {}
     assert made.complete

@@ -1,4 +1,4 @@
-"""The result object: immutable, ordered, normalised, told apart and told in one line."""
+"""The result object: immutable, ordered, normalised, distinguished and told in one line."""
 
 from __future__ import annotations
 
@@ -234,7 +234,9 @@ def test_normalizing_to_no_gain_gives_zeros():
 
 
 def test_what_is_not_a_game_cannot_be_normalized():
-    with pytest.raises(ValueError, match=r"share out .* these values of method 'lava' are not those of a game .* Use"):
+    with pytest.raises(
+        ValueError, match=r"share the utility .* these values of method 'lava' are not those of a game .* Use"
+    ):
         make(**NOT_A_GAME).normalized()
     with pytest.raises(ValueError, match=r"these values are not those of a game"):
         make(empty_utility=None).normalized()

@@ -107,7 +107,7 @@ def test_a_file_remembers_what_coalitions_earned(tmp_path: Path) -> None:
     assert more.equals(fresh)
     assert again.equals(fresh)
     assert first > 1
-    assert first + rest == all_fits + 1  # what everybody earns is found out each time
+    assert first + rest == all_fits + 1  # the utility of the full training set is found out each time
     assert none == 1
     _, truncated = count_fits(n_samples=12, cache=file, truncation=0.3)
     assert truncated == 1
@@ -372,12 +372,12 @@ def test_features_that_are_not_numbers_are_the_models_affair() -> None:
         ({"truncation": "a lot"}, "truncation must be a share of the gain"),
         ({"truncation": 0.1, "sampler": "msr"}, "truncation needs sampler=\"permutations\"; got sampler='msr'"),
         ({"sampler": "gibbs"}, r"sampler must be one of permutations, coalitions, msr or exact; got 'gibbs'\."),
-        ({"sampler": "exact"}, 'sampler="exact" draws no samples; leave out n_samples'),
+        ({"sampler": "exact"}, 'sampler="exact" draws no samples; omit n_samples'),
         ({"sampler": "msr", "n_samples": 2}, "in two coalitions and out of two; after 2 samples point"),
         ({"semivalue": "median"}, "semivalue must be one of"),
         ({"scoring": "beauty"}, "scoring must name a scorer of scikit-learn; got 'beauty'"),
         ({"on_failure": "cry"}, 'on_failure must be "raise" or "empty"; got \'cry\''),
-        ({"empty": np.inf}, "empty must be a finite number, or None for what a guess earns; got inf"),
+        ({"empty": np.inf}, "empty must be a finite number, or None for the utility of a guess; got inf"),
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
         ({"random_state": -1}, "random_state must be an integer of at least 0"),
         ({"random_state": "today"}, "random_state must be an integer of at least 0"),
@@ -393,7 +393,7 @@ def test_features_that_are_not_numbers_are_the_models_affair() -> None:
         ({"data": (X, Y, X_TEST, Y_TEST.astype(str))}, "y_train and y_test must hold labels of one type"),
         ({"data": (X, [*Y[:5], None], X_TEST, Y_TEST)}, "y_train must have a label for every point"),
         ({"data": (X, [0, 1, 0, 1, 0, "a"], X_TEST, Y_TEST)}, "labels must be of one type for a .* got int and str"),
-        ({"data": (X, Y + 0.5, X_TEST, Y_TEST)}, "fractions such as 0.5 are none"),
+        ({"data": (X, Y + 0.5, X_TEST, Y_TEST)}, "fractions such as 0.5"),
         ({"model": LinearRegression(), "data": (X, [*Y[:5], np.inf], X_TEST, Y_TEST)}, "y_train must be finite"),
     ],
 )
@@ -430,7 +430,7 @@ def test_scorers_that_cannot_score_a_guess_need_empty() -> None:
     def nothing(*_: Any) -> float:
         return np.nan
 
-    with pytest.raises(ValueError, match=r"scoring a guess raised AttributeError: .* Say what nobody earns"):
+    with pytest.raises(ValueError, match=r"scoring a guess raised AttributeError: .* Pass the utility"):
         run(scoring=by_mean)
     with pytest.raises(ValueError, match="must earn a finite score; a guess scored nan"):
         run(scoring=nothing)

@@ -50,7 +50,7 @@ class OfMyOwn(Semivalue):
 
 
 def random_game(n: int, seed: int = 0) -> FloatArray:
-    """What each coalition earns, at the index whose bits are its members; far from 0, to try the digits."""
+    """Utility of each coalition, at the index whose bits are its members; far from 0, to try the digits."""
     return 100.0 + np.random.default_rng(seed).normal(size=2**n)
 
 

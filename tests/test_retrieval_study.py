@@ -238,7 +238,7 @@ def test_relevance_from_clicks_counts_what_was_shown() -> None:
 
 
 class Judge:
-    """Grades by shared words; breaks after so many calls."""
+    """Grades by shared words; breaks after this many calls."""
 
     def __init__(self, calls: int = 99) -> None:
         self.seen: list[tuple[str, str]] = []

@@ -45,7 +45,7 @@ class Asking:
 
 
 def test_what_was_answered_is_there_after_every_kill(digits: Path, tmp_path: Path):
-    """Killed again and again in the middle of decisions; the table is never written, and undo reaches back over all."""
+    """Killed repeatedly in the middle of decisions; the table is never written, and undo reaches back over all."""
     table = digits.read_bytes()
     frame = pd.read_csv(digits)
     options = ("--journal", str(tmp_path / "j.db"), "--ignore", "who,true_label", "--trees", "0", "-k", "5")

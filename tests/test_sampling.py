@@ -256,7 +256,7 @@ def test_threads_and_blocks_change_no_bit(limit: dict, utility: Game, method: st
 
 @both
 def test_lists_of_different_lengths(method: str) -> None:
-    # With third classes left out, a query needs as long a list as its rarest pair of classes demands.
+    # With third classes omitted, a query needs as long a list as its rarest pair of classes demands.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.choice(4, size=300, p=[0.6, 0.3, 0.07, 0.03])
     how: dict[str, Any] = {"k": 2, "utility": Hard(other_classes="ignore"), "tol": 1e-2}

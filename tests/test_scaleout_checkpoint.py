@@ -165,7 +165,7 @@ def test_what_cannot_be_told_apart_is_refused_with_a_checkpoint_alone(tmp_path: 
         with lock:
             return np.exp(-distances)
 
-    with pytest.raises(TypeError, match="cannot be told from others by its content"):
+    with pytest.raises(TypeError, match="cannot be identified by its content"):
         ask(tmp_path, weights=weigh)
     assert not list(tmp_path.iterdir())
     assert ask(None, weights=weigh).compute().values.shape == (200,)
@@ -305,7 +305,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
 
 
 def rewritten(file: Path, **changes: Any) -> None:
-    """Write a block again with some of its arrays replaced, or left out where they are None."""
+    """Write a block again with some of its arrays replaced, or omitted where they are None."""
     with np.load(file) as archive:
         arrays = {name: archive[name] for name in archive.files}
     arrays |= {name: change(arrays.get(name)) if callable(change) else change for name, change in changes.items()}

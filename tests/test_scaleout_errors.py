@@ -42,7 +42,7 @@ def _one_thread() -> Any:
         ({"k": 0}, "k must be an integer of at least 1"),
         ({"tol": -1.0}, "tol must be a finite number"),
         ({"block_size": 0}, "block_size must be an integer of at least 1"),
-        ({"utility": "plurality", "weights": "distance"}, 'utility="plurality" takes one vote each'),
+        ({"utility": "plurality", "weights": "distance"}, 'utility="plurality" takes unweighted'),
         ({"query_weights": np.ones(3)}, "query_weights must have one number per query"),
         ({"classes": [0]}, "classes must name every label that occurs"),
         ({"ids": ["a"]}, r"ids must have one entry per training point, shape \(20,\); got shape \(1,\)"),

@@ -113,7 +113,7 @@ def test_stored_vectors(vector: dict) -> None:
     if all(v == 1 for v in votes):
         votes = None
     elif utility == "plurality":
-        with pytest.raises(ValueError, match=r'"plurality" takes one vote each.*"hard"'):
+        with pytest.raises(ValueError, match=r'"plurality" takes unweighted.*"hard"'):
             make_solver(game, semivalue, k, len(labels), n_classes, max(votes))
         return
     got = solve(game, semivalue, labels, target, k, n_classes, votes)
@@ -187,7 +187,7 @@ def test_regression_tables_with_unit_votes_equal_closed_forms() -> None:
 
 
 def exact_two_class(right: list[bool], k: int, law: tuple) -> list[Fraction]:
-    """The push-out identity in integers, for two classes and one vote each."""
+    """The push-out identity in integers, for two classes and unweighted."""
     n = len(right)
     plus = sum(right)
 

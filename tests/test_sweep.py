@@ -42,7 +42,7 @@ def test_every_setting_is_what_a_call_of_its_own_gives() -> None:
 
 def test_weighted_votes_and_their_bits() -> None:
     swept = flat.sweep(*DATA, k=[2, 4], weights=["uniform", "distance", "rbf"], bits=[2, 5], block_size=4)
-    assert [s.bits for s in swept.results if s.k == 2] == [0, 2, 5, 2, 5]  # one vote each needs no bits
+    assert [s.bits for s in swept.results if s.k == 2] == [0, 2, 5, 2, 5]  # unweighted needs no bits
     check_against_value(swept, *DATA)
 
 
@@ -252,7 +252,7 @@ def test_recommended_bits() -> None:
         ({"k": [1, 0]}, "k must be an integer of at least 1; got k=0"),
         ({"utility": ["hard", "regression"]}, "must all be for classes or all for numbers; got both"),
         ({"utility": "threshold(1.0)"}, r"a sweep is over games of the k nearest; got threshold\(1.0\)"),
-        ({"utility": ["hard", "plurality"], "weights": "distance"}, 'utility="plurality" takes one vote each'),
+        ({"utility": ["hard", "plurality"], "weights": "distance"}, 'utility="plurality" takes unweighted'),
         ({"semivalue": ["nonsense"]}, "semivalue must"),
         ({"weights": ["loud"]}, "weights must be one of"),
         ({"bits": [7, 17]}, "bits must be an integer from 1 to 16; got bits=17"),

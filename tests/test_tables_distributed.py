@@ -58,7 +58,7 @@ def write(table, name, **how):
 
 
 def write_parts(folder, table, *lengths):
-    """Write rows into files of so many rows each."""
+    """Write rows into files of this many rows each."""
     first = 0
     for number, length in enumerate(lengths):
         write(table.slice(first, length), folder / f"part{number}.parquet")
@@ -88,7 +88,7 @@ def test_features_are_those_of_one_machine(folder, scale):
     for name in ("y", "y_test", "ids"):
         assert getattr(far, name).compute().tolist() == getattr(near, name).tolist()
     assert far.X.chunks[0] == far.y.chunks[0] == far.ids.chunks[0] == (25, 5, 30)
-    alike = {"text": "left out: text with many different values"}
+    alike = {"text": "omitted: text with many different values"}
     expected = [(one.column, one.kind, alike.get(one.kind, one.done)) for one in near.treatments]
     assert [(one.column, one.kind, one.done) for one in far.treatments] == expected
     assert [name.rpartition("/")[2] for name in far.files] == [
@@ -320,7 +320,7 @@ def test_all_rows_say_what_is_a_category(folder):
     far = load_distributed([pattern], None, Roles("y"))
     assert [(one.kind, one.done) for one in far.treatments] == [
         ("category", "one-hot, 5 values"),
-        ("text", "left out: text with many different values"),
+        ("text", "omitted: text with many different values"),
         ("label", "predicted, 2 classes"),
     ]
     assert (far.X.compute() == np.tile(np.eye(5), (8, 1))).all()
@@ -471,7 +471,7 @@ def test_files_that_cannot_be_read(folder):
         ("bad.parquet", "bad.parquet is not a parquet file, or damaged ("),
         (
             "t.csv",
-            "with --scheduler tables are read from Parquet files; got t.csv. Convert it, or leave out --scheduler.",
+            "with --scheduler tables are read from Parquet files; got t.csv. Convert it, or omit --scheduler.",
         ),
         ("*.csv", "with --scheduler tables are read from Parquet files; got"),
         ("-", "with --scheduler tables are read from Parquet files; got standard input."),

@@ -63,7 +63,7 @@ def test_a_table_of_text_alone_is_embedded():
 def test_text_is_the_only_feature_where_others_are_constant():
     words, kinds = texts()
     prepared = prepare(table_of(text=words, lang=["en"] * 40, y=[str(kind) for kind in kinds]), None, Roles("y"))
-    assert done(prepared)["lang"] == "left out: constant"
+    assert done(prepared)["lang"] == "omitted: constant"
     assert done(prepared)["text"].startswith("TF-IDF")
 
 
@@ -250,7 +250,7 @@ def test_models_of_ones_own_embed_columns():
     by = Embedding.of({"text": lengths, "word": "tfidf"})
     prepared = prepare(table, None, Roles("y", embedding=by))
     told = done(prepared)
-    assert told["text"].startswith("by lengths, a model of your own; one of 2 blocks of equal say")
+    assert told["text"].startswith("by lengths, a custom model; one of 2 blocks of equal say")
     assert told["word"].endswith("weighed to count as much as the first of its kind")
 
 
@@ -316,7 +316,7 @@ def test_models_are_cached_where_they_are_told_to_be(tmp_path, capsys):
         f"python:{tmp_path / 'mine.py'}:lengths",
     ]
     assert main([*command, "--embed-cache", str(tmp_path / "cache"), "--embed-batch", "7"]) == 0
-    assert "by lengths, a model of your own" in capsys.readouterr().err
+    assert "by lengths, a custom model" in capsys.readouterr().err
     assert embed.EmbeddingCache(tmp_path / "cache").size() > 0
     assert main([*command, "--embed-cache", "none"]) == 0
 

@@ -50,14 +50,14 @@ def test_what_was_done_to_each_column():
     )
     prepared = prepare(table, None, Roles("y", ignore=["nr"]))
     assert treated(prepared) == {
-        "nr": ("ignored", "left out, as asked"),
-        "id": ("rows", "left out: it numbers the rows"),
+        "nr": ("ignored", "omitted, as asked"),
+        "id": ("rows", "omitted: it numbers the rows"),
         "age": ("number", "standardised, 1 gap filled with the median 3.5"),
         "colour": ("category", "one-hot, 2 values, 1 gap filled with the most frequent value"),
         "note": ("text", "kept to be looked at; --embed tfidf makes features of it"),
         "photo": ("image", "kept to be looked at; --embed histograms makes features of it"),
         "vector": ("vector", "2 numbers, as they are"),
-        "empty": ("empty", "left out: it has no content"),
+        "empty": ("empty", "omitted: it has no content"),
         "y": ("label", "predicted, 2 classes"),
     }
     ages = StandardScaler().fit_transform([[3.5], [3.5], [4.0], [-10.0]])
@@ -129,7 +129,7 @@ def test_features_by_name_and_by_pattern():
     table = written(pixel1=[1, 2, 4], pixel2=[3, 4, 6], other=[5, 6, 9], y=[0, 1, 1])
     prepared = prepare(table, None, Roles("y", features=["pixel*"]))
     assert prepared.X.shape == (3, 2)
-    assert treated(prepared)["other"] == ("number", "left out, not among the features")
+    assert treated(prepared)["other"] == ("number", "omitted, not among the features")
     assert prepare(table, None, Roles("y", features=["other"])).X.shape == (3, 1)
 
 

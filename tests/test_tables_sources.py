@@ -291,7 +291,7 @@ def test_dates_are_offered_and_made_numbers():
     days = pd.date_range("2020-01-01", periods=800, freq="31h")
     y = (np.arange(800) % 2).tolist()
     table = Table(pa.table({"when": days, "x": np.arange(800.0) % 7, "y": y}), "t", "frame")
-    assert told(prepare(table, None, Roles("y")))["when"] == "left out; --dates makes features of it"
+    assert told(prepare(table, None, Roles("y")))["when"] == "omitted; --dates makes features of it"
     ready = prepare(table, None, Roles("y", dates=True))
     assert told(ready)["when"] == "time passed, year as a circle, week as a circle, day as a circle"
     assert ready.X.shape == (800, 8)
@@ -347,7 +347,7 @@ def test_rows_without_a_label_are_dropped_when_asked(tmp_path, capsys):
     assert "--unlabelled drop" in capsys.readouterr().err
     out = str(tmp_path / "v.csv")
     assert main(["value", str(path), "--label", "y", "--unlabelled", "drop", "-o", out]) == 0
-    assert "1 row without a label left out" in capsys.readouterr().err
+    assert "1 row without a label omitted" in capsys.readouterr().err
     assert sorted(pd.read_csv(out)["id"]) == [0, 2, 3]  # the numbers of the file
     assert pivotal.read_table(path, "y", unlabelled="drop").ids.tolist() == [0, 2, 3]
     FRAME.assign(y="").to_csv(path, index=False)

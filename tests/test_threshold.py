@@ -403,7 +403,7 @@ LISTS: list[tuple[Any, dict[str, Any], str]] = [
     ([[0.5]], {}, r"indices must be integers; got dtype float64"),
     ([3], {}, r"indices must be a list of training points for each query; got an entry 3"),
     (sparse.csr_array((1, 2)), {}, r"shape \(1, 3\); got \(1, 2\)"),
-    ([[0]], {"votes": [[2]]}, r"threshold\(1.0\) takes one vote each from everyone within the radius"),
+    ([[0]], {"votes": [[2]]}, r"threshold\(1.0\) takes unweighted votes within a radius"),
     ([[0]], {"method": "coalitions"}, r"threshold\(1.0\) has closed forms at any size and is not sampled; got method="),
 ]
 
@@ -427,7 +427,7 @@ def test_lists_may_be_empty() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"weights": "distance"}, r"takes one vote each from everyone within the radius; got weighted votes"),
+        ({"weights": "distance"}, r"takes unweighted votes within a radius; got weighted votes"),
         ({"method": "permutations"}, r"is not sampled; got method='permutations'"),
         ({"method": "bf"}, r"enumeration plays games of the k nearest; got threshold\(0.5\)"),
         ({"neighbors": "hnswlib"}, r"needs every point within the radius, and neighbors='hnswlib' may miss some"),

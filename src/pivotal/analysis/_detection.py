@@ -99,7 +99,7 @@ class Detection:
         return self._at(self.inspected).f1
 
     def at(self, share: int | float) -> Found:
-        """Return what inspecting so many points brings: a count, or a share of the training points.
+        """Return what inspecting this many points brings: a count, or a share of the training points.
 
         Examples
         --------

@@ -45,8 +45,8 @@ def payouts(
         Whether owners whose points do harm on balance get nothing. Otherwise they owe something, and what they owe goes
         to the others.
     decimals : int, optional
-        Round to so many decimals, 2 for cents: each gets at least what is left after rounding down, and the cents that
-        remain go to the largest remainders. The payouts are then of type `decimal.Decimal`, and so is their sum.
+        Round to this many decimals, 2 for cents: each gets at least what is left after rounding down, and the cents
+        that remain go to the largest remainders. The payouts are then of type `decimal.Decimal`, and so is their sum.
     level : float, optional
         Adds the columns low and high: where payouts lie when the queries are drawn again, with this chance (0.95 for
         95 %). Needs values of single queries, as `method=pivotal.Exact(per_query=True)` keeps them.

@@ -95,7 +95,7 @@ def as_counts(steps: Any, total: int, n_train: int, *, default: int | None = Non
     Parameters
     ----------
     steps : None, int or array-like
-        None looks after every point, or `default` times; a number looks so many times at equal distances, and before
+        None looks after every point, or `default` times; a number looks this many times at equal distances, and before
         the first; integers are counts, fractions are shares of the training points.
     total : int
         How many points there are to go through.

@@ -41,7 +41,7 @@ class Redundancy:
     conflicting : bool array of shape (n_train,)
         Whether the copies of a point have different labels.
     threshold : float
-        Below or at this, a value is none.
+        A value below or at this counts as zero.
     radius : float
         Copies are no farther apart than this, or linked by copies that are not.
     idle : bool array of shape (n_train,) or None
@@ -80,7 +80,7 @@ class Redundancy:
 
     @property
     def worthless(self) -> IndexArray:
-        """Points whose value cannot be told from zero."""
+        """Points whose value cannot be distinguished from zero."""
         return np.flatnonzero(np.abs(self.values) <= self.threshold)
 
     @property
@@ -146,7 +146,7 @@ def redundancy(
         Points no farther apart than this are copies of each other, and so are those linked by such pairs. 0 finds equal
         rows.
     threshold : float, optional
-        A value of at most this, either way, is none. By default the error bound of the values, or 0.
+        A value of at most this, either way, counts as zero. By default the error bound of the values, or 0.
     k, weights, metric, metric_params
         The nearest-neighbour model, as in `value`.
     n_jobs : int, default=-1

@@ -34,7 +34,7 @@ class Repair:
     Parameters
     ----------
     curve : Curve
-        Score after so many points were looked at.
+        Score after this many points were looked at.
     order : int array of shape (n_repaired,)
         Training indices in the order in which they were looked at.
     labels : array of shape (n_train,)
@@ -129,7 +129,7 @@ def repair(
     queue = queue[: as_count(share, len(given), "share")]
     counts = as_counts(steps, len(queue), len(given), default=default_steps(model))
     queue = queue[: counts[-1]]
-    mended = given.copy()
+    repaired = given.copy()
     if len(queue):
         new = new_labels(
             how,
@@ -142,11 +142,11 @@ def repair(
             metric_params=near.metric_params,
             n_jobs=n_jobs,
         )
-        mended = mended.astype(_common_dtype(given, new))
-        mended[queue] = new
+        repaired = repaired.astype(_common_dtype(given, new))
+        repaired[queue] = new
     data = (X_train, y_train, X_test, y_test)
-    run = make_model(data, model, k, weights, metric, metric_params, scoring, n_jobs, also=mended[queue])
-    scores = run.scores_while_relabelled(queue, mended, counts, progress=progress)
+    run = make_model(data, model, k, weights, metric, metric_params, scoring, n_jobs, also=repaired[queue])
+    scores = run.scores_while_relabelled(queue, repaired, counts, progress=progress)
     settings = {
         "kind": "repair",
         "order": describe(order),
@@ -155,9 +155,10 @@ def repair(
         **run.settings,
     }
     name = name_of(values, order) if label is None else label
-    for array in (queue, mended):
+    for array in (queue, repaired):
         array.setflags(write=False)
-    return Repair(Curve(counts, scores, label=name, settings=settings), queue, mended, mended[queue] != given[queue])
+    curve = Curve(counts, scores, label=name, settings=settings)
+    return Repair(curve, queue, repaired, repaired[queue] != given[queue])
 
 
 def _common_dtype(one: AnyArray, other: AnyArray) -> np.dtype[Any]:

@@ -65,7 +65,7 @@ def value_by_retraining(
     ----------
     estimator : scikit-learn classifier or regressor
         The model, a pipeline too; it is cloned, never changed. Where its ``random_state`` is None it gets 0, so that
-        a coalition always earns the same.
+        the utility of a coalition is always the same.
     X_train, X_test : array-like, sparse matrix or data frame
         Whatever the model takes.
     y_train, y_test : array-like
@@ -82,15 +82,15 @@ def value_by_retraining(
     target_se : float, optional
         Stop when no standard error is larger, after 32 samples at the earliest.
     max_time : float, optional
-        Stop after so many seconds, with two samples at least. How many samples that makes depends on the machine.
+        Stop after this many seconds, with two samples at least. How many samples that makes depends on the machine.
     truncation : float, optional
         Leave a permutation when the coalition is closer to the full score than this share of the whole gain, and take
         all later gains in it for 0 ("permutations" only). Quicker, but biased by an unknown amount.
     empty : float, optional
-        What the empty coalition earns; by default what a guess earns: 1 / number of classes in accuracy, and the
+        Utility of the empty coalition; by default the utility of a guess: 1 / number of classes in accuracy, and the
         score of the answer 0 for a regressor.
     on_failure : {"raise", "empty"}, default="raise"
-        Whether a coalition from which the model cannot learn is an error, or earns what the empty one earns.
+        Whether a coalition from which the model cannot learn is an error, or has the utility of the empty one.
     cache : bool or path, default=True
         Where it is remembered what coalitions earned: in memory, nowhere, or in a file. A later call with that file,
         the same data and model, and more samples pays for the new ones only.
@@ -111,8 +111,9 @@ def value_by_retraining(
 
     Notes
     -----
-    Points of one class earn the score of always naming it, without a fit. A model with more ``n_neighbors`` than the
-    coalition has members uses them all. Interrupting keeps the samples that were finished in the file `cache`.
+    The utility of points of one class is the score of always naming it, without a fit. A model with more
+    ``n_neighbors`` than the coalition has members uses them all. Interrupting keeps the samples that were finished in
+    the file `cache`.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def value_by_retraining(
     if sampler not in (*SAMPLERS, "exact"):
         raise ValueError(f"sampler must be one of {', '.join(SAMPLERS)} or exact; got {sampler!r}.")
     if sampler == "exact" and not (n_samples is None and target_se is None and max_time is None):
-        raise ValueError('sampler="exact" draws no samples; leave out n_samples, target_se and max_time.')
+        raise ValueError('sampler="exact" draws no samples; omit n_samples, target_se and max_time.')
     stop = as_stop(n_samples, target_se, max_time, _DEFAULT_SAMPLES[sampler])
     share, entropy = _check_truncation(truncation, sampler), int(as_generator(random_state).integers(2**63))
     count_threads(n_jobs)
@@ -158,7 +159,7 @@ def value_by_retraining(
         n_queries=len(game.y_test),
         full_utility=game.full_utility,
         empty_utility=game.empty_utility,
-        proved_bound=None if tolerance else 0.0,  # what is left out of an order by truncation has no bound
+        proved_bound=None if tolerance else 0.0,  # what is omitted from an order by truncation has no bound
         rounding_allowance=rounding,
         standard_error=errors,
         ids=names,

@@ -1,7 +1,7 @@
-"""The game that a model plays: a coalition earns the score of the model fitted on it.
+"""The game that a model plays: the utility of a coalition is the score of the model fitted on it.
 
-Every coalition earns something. Nobody earns what a guess earns, points of one class earn what always naming that
-class earns, and a neighbour model with fewer members than neighbours lets all of them vote.
+Every coalition has a utility. The empty set has the utility of a guess, points of one class that of always naming that
+class, and a neighbour model with fewer members than neighbours lets all of them vote.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True, eq=False)
 class ModelGame:
-    """What the coalitions of some training points earn.
+    """Utilities of the coalitions of some training points.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ModelGame:
     on_failure : {"raise", "empty"}
         What becomes of coalitions on which the model cannot be fitted or scored.
     empty_utility, full_utility : float
-        What the empty coalition and all points earn; NaN before they are known.
+        Utility of the empty coalition and of all points; NaN before they are known.
     """
 
     model: Any
@@ -121,8 +121,8 @@ class ModelGame:
                 return self.empty_utility
             raise ValueError(
                 f"the model must learn from every coalition; on one of {len(members)} of the {self.n_players} points "
-                f"it raised {type(error).__name__}: {error} Repair the model, or let such coalitions earn what nobody "
-                'earns: on_failure="empty".'
+                f"it raised {type(error).__name__}: {error} Fix the model, or give such coalitions the utility of "
+                'the empty set: on_failure="empty".'
             ) from error
         if math.isfinite(score):
             return score
@@ -130,11 +130,11 @@ class ModelGame:
             return self.empty_utility
         raise ValueError(
             f"the score of every coalition must be finite; one of {len(members)} of the {self.n_players} points "
-            f'scored {score}. Choose another scoring, or let it earn what nobody earns: on_failure="empty".'
+            f'scored {score}. Choose another scoring, or let it have the utility of the empty set: on_failure="empty".'
         )
 
     def guess(self) -> float:
-        """Return what a guess earns: every class named in turn, its chances all alike; 0 for regression."""
+        """Return the utility of a guess: every class named in turn, its chances all alike; 0 for regression."""
         if self.classes is None:
             return float(self.scorer(Zero(), self.X_test, self.y_test))
         alike = np.full(len(self.classes), 1.0 / len(self.classes))
@@ -176,12 +176,12 @@ def as_model_game(
 ) -> ModelGame:
     """Check what the user brought and make it a game; nobody's and everybody's utility are known thereafter.
 
-    A model whose ``random_state`` is None gets 0, so that what a coalition earns depends on the coalition alone.
+    A model whose ``random_state`` is None gets 0, so that the utility of a coalition depends on the coalition alone.
     """
     if on_failure not in ("raise", "empty"):
         raise ValueError(f'on_failure must be "raise" or "empty"; got {on_failure!r}.')
     if empty is not None and not (isinstance(empty, numbers.Real) and math.isfinite(float(empty))):
-        raise ValueError(f"empty must be a finite number, or None for what a guess earns; got {empty!r}.")
+        raise ValueError(f"empty must be a finite number, or None for the utility of a guess; got {empty!r}.")
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise TypeError(
             f"estimator must be a scikit-learn estimator; got {estimator!r}. Use an object, such as GaussianNB()."
@@ -256,11 +256,11 @@ def _guess(game: ModelGame) -> float:
         score = game.guess()
     except Exception as error:
         raise ValueError(
-            f"the empty coalition must earn something, and scoring a guess raised {type(error).__name__}: {error} "
-            "Say what nobody earns: empty=0.0, for example."
+            f"the empty coalition must have a utility, and scoring a guess raised {type(error).__name__}: {error} "
+            "Pass the utility of the empty set: empty=0.0, for example."
         ) from error
     if not math.isfinite(score):
-        raise ValueError(f"the empty coalition must earn a finite score; a guess scored {score}. Pass empty=.")
+        raise ValueError(f"the empty coalition must have a finite utility; a guess scored {score}. Pass empty=.")
     return score
 
 

@@ -42,11 +42,11 @@ class Table:
     Parameters
     ----------
     game : ModelGame
-        What coalitions earn.
+        Utilities of coalitions.
     store : Store
         What is remembered of it.
     tolerance : float or None
-        A sample ends when a coalition earns what everybody earns, up to less than this.
+        A sample ends when a coalition has the utility of the full training set, up to less than this.
     n_jobs : int or None
         As joblib takes it.
     hurry : bool

@@ -1,4 +1,4 @@
-"""Which coalitions to try, and how to make estimates of what they earn.
+"""Which coalitions to try, and how to make estimates of their utilities.
 
 A sample is a handful of coalitions that is drawn, played and counted as a whole:
 
@@ -27,9 +27,9 @@ from pivotal.engine.sampling.laws import place_weights
 
 __all__ = ["SAMPLERS", "Coalitions", "Permutations", "Plan", "Reuse", "Sampler", "size_chances"]
 
-_NEGLIGIBLE = 1e-16  # sizes less likely than this are left out: together they change no value by more, in units of v
+_NEGLIGIBLE = 1e-16  # sizes less likely than this are omitted: together they change no value by more, in units of v
 
-# Gains that a point may have had without our seeing them. With so many of a usual size added to its variance, an
+# Gains that a point may have had without our seeing them. With this many of a usual size added to its variance, an
 # interval of two standard errors covers the truth about as often as it should also where gains are rare.
 _UNSEEN = 2.0
 
@@ -158,7 +158,7 @@ class Coalitions(_Means):
     """One coalition for all points: what changes when each leaves it or joins it."""
 
     def __init__(self, semivalue: Semivalue, n_players: int) -> None:
-        # Whoever is in question counts as one of the others: p is the same, and so the rest is drawn as it should be.
+        # The point in question counts as one of the others: p is the same, and so the rest is drawn as it should be.
         law = size_chances(semivalue, n_players)
         super().__init__(n_players, certain=n_players == 1 or law[0] == 1.0 or law[-1] == 1.0)
         self._law = _cumulative(law)
@@ -175,7 +175,7 @@ class Reuse(Sampler):
     """Every coalition speaks for all points: the mean with the point minus the mean without it.
 
     For a semivalue with a single p, coalitions are drawn with that p and the means are plain. Otherwise coalitions of
-    size s are drawn with the chance that keeps the variance smallest when all coalitions earn about the same spread,
+    size s are drawn with the chance that keeps the variance smallest when the utilities of all coalitions vary alike,
     and the means are weighted by how much likelier the semivalue makes the size.
     """
 

@@ -1,4 +1,4 @@
-"""What coalitions have earned, remembered: in memory for one run, or in a file that later runs go on with."""
+"""What coalitions have earned, remembered: in memory for one run, or in a file that later runs use."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _LOCAL: Final = re.compile(r"local(?::0*([1-9]\d*))?")
 _REMOTE: Final = re.compile(r"(tcp|tls|ws|wss|ucx|ucxx)://\S+:\d+")
 # What needs rows in one place, and what to do instead.
 _REFUSED: Final = {
-    "report": "a report shows rows, which stay on the workers; write the values with -o, or leave out --scheduler",
+    "report": "a report shows rows, which stay on the workers; write the values with -o, or omit --scheduler",
     "split": "rows are not held out on a cluster; put the test rows into files of their own and name them with --test",
     "owner": "owners are shown in the report, which needs all rows in one place; write the values with -o and --id, "
     "and add them up by owner",

@@ -81,7 +81,7 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
     if owner:
         group.add_argument("--owner", metavar="COLUMN", help=owner)
     group.add_argument("--features", type=names, metavar="COLUMN,...", help="columns to use (default: all that can be)")
-    group.add_argument("--ignore", type=names, default=[], metavar="COLUMN,...", help="columns to leave out")
+    group.add_argument("--ignore", type=names, default=[], metavar="COLUMN,...", help="columns to omit")
     group.add_argument(
         "--categorical", type=names, default=[], metavar="COLUMN,...", help="columns to one-hot encode in any case"
     )
@@ -107,7 +107,7 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
         "--unlabelled",
         choices=("reject", "drop"),
         default="reject",
-        help="rows without a label: refuse, or leave out of everything (default: %(default)s)",
+        help="rows without a label: refuse, or omit from everything (default: %(default)s)",
     )
     group.add_argument(
         "--missing",
@@ -162,7 +162,7 @@ def add_held_out(parser: Parser, test: str, split: str) -> None:
 
 
 def add_valuation(parser: Parser, *, semivalue: str = "banzhaf", method: str = "--method") -> None:
-    """Add what `pivotal.value` takes; whatever is left out keeps the library's own default.
+    """Add what `pivotal.value` takes; whatever is omitted keeps the library's own default.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def add_valuation(parser: Parser, *, semivalue: str = "banzhaf", method: str = "
     group.add_argument(
         "--neighbors", metavar="NAME", help="how neighbours are found: auto, brute, kd_tree, faiss-flat, ..."
     )
-    group.add_argument("--tol", type=float, help="what may be left out of a value (default: 1e-16)")
+    group.add_argument("--tol", type=float, help="what may be omitted from a value (default: 1e-16)")
     group.add_argument("--max-memory", metavar="SIZE", help="for lists of neighbours, such as 2GB")
     group = parser.add_argument_group("method")
     group.add_argument(

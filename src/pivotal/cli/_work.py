@@ -163,7 +163,7 @@ def with_labels(screen: Screen, table: Table, label: str) -> Table:
 
     rows = labelled(table, label)
     if len(rows) < len(table):
-        screen.note(f"{table.name}: {count_rows(len(table) - len(rows))} without a label left out")
+        screen.note(f"{table.name}: {count_rows(len(table) - len(rows))} without a label omitted")
         table = table.take(rows)
     return table
 
@@ -318,7 +318,7 @@ def value_rows(
     screen : Screen
     data : Data or SpreadData
     against_test : bool, default=True
-        Whether the test rows are the queries; else, or without any, the rows value each other.
+        Whether the test rows are the queries; otherwise, or without any, self-valuation.
     defaults : mapping, optional
         Arguments of `pivotal.value` that this command sets where nothing was said.
     """

@@ -55,7 +55,7 @@ def describe(parser: Parser) -> None:
         metavar="NAME,...",
         help="who votes: neighbors, forest, linear, rbf, laplace (default: all but neighbors; of text, all but rbf)",
     )
-    group.add_argument("-k", "--k", type=int, help="number of nearest rows that vote, or are told of (default: 20)")
+    group.add_argument("-k", "--k", type=int, help="number of nearest rows that vote, or are shown (default: 20)")
     group.add_argument(
         "--trees",
         type=int,

@@ -29,7 +29,7 @@ def describe(parser: Parser) -> None:
     add_columns(parser, owner="to whom each row belongs")
     add_held_out(
         parser,
-        "rows whose predictions count (default: the rows of the table value each other)",
+        "rows whose predictions count (default: self-valuation, each row is predicted from the others)",
         "hold out this share of the table at random for the same purpose; held-out rows are not paid",
     )
     group = parser.add_argument_group("payment")
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     usual: dict[str, Any] = {} if options.method else {"semivalue": "shapley"}
     if options.interval is not None:
         if options.method is not None:
-            raise UsageError("--interval is about exact values; leave out --method.")
+            raise UsageError("--interval is about exact values; omit --method.")
         options.params = {**(options.params or {}), "per_query": True}
     values = value_rows(options, screen, data, defaults=usual)
     from pivotal.analysis import payouts

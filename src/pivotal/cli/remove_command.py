@@ -19,7 +19,7 @@ examples:
   pivotal remove train.csv --share 0.1 --label species -o kept.csv
   pivotal remove train.csv -n 50 --test test.csv --label species --utility hard -o kept.csv
 """
-# Options of valuation that the rule has no use for, and what they are called.
+# Options of valuation that the rule does not use, and what they are called.
 _OF_NUMBER: Final = {
     "utility": "--utility",
     "semivalue": "--semivalue",
@@ -41,7 +41,7 @@ def describe(parser: Parser) -> None:
         "Write a table without the rows that do harm, all columns and the order kept: rows of negative value whose "
         "label their neighbours reject, if cross-validation shows that models are better off without such rows; "
         "otherwise nothing is removed, and that is said. With -n or --share, as many rows of lowest value are removed "
-        "in any case. The rows value each other; test rows are only there to say what a model makes of it, beside "
+        "in any case. Values are self-values; test rows are only there to say what a model makes of it, beside "
         "removing as many at random. Rows held out by --split have no value and stay."
     )
     parser.epilog = _EXAMPLES
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     counted = options.n is not None or options.share is not None
     given = [flag for name, flag in _OF_NUMBER.items() if getattr(options, name) is not None]
     if given and not counted:
-        raise UsageError(f"{given[0]} is for removing a number of rows; add --share 0.1 or -n 50, or leave it out.")
+        raise UsageError(f"{given[0]} is for removing a number of rows; add --share 0.1 or -n 50, or omit it.")
     data = load(options, screen, targets=(options.out,))
     gone = _lowest(options, screen, data) if counted else _harmful(options, screen, data)
     kept = np.setdiff1d(np.arange(len(data.table)), data.rows[gone])

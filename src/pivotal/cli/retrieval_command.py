@@ -69,7 +69,7 @@ def describe(parser: Parser) -> None:
         "--no-relevant",
         choices=("zero", "skip"),
         default="zero",
-        help="queries without a relevant document: count with 0, or are left out (default: %(default)s)",
+        help="queries without a relevant document: count with 0, or are omitted (default: %(default)s)",
     )
     group.add_argument("--complete", action="store_true", help="documents that are not listed are never retrieved")
     group.add_argument("--split", default="test", metavar="NAME", help="BEIR: which judgements (default: %(default)s)")

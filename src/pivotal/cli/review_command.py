@@ -30,7 +30,7 @@ def describe(parser: Parser) -> None:
     parser.description = (
         "Open a page in the browser, on this machine, that shows suspects one by one: keep the label, fix it, choose "
         "another, drop the row. Every decision goes to a journal beside the table and the queue follows at once. The "
-        "table itself is never changed. Stopping and starting again goes on."
+        "table itself is never changed. Stop and start again to continue."
     )
     parser.epilog = _EXAMPLES
     add_table(parser, "table to review")
@@ -58,7 +58,7 @@ def describe(parser: Parser) -> None:
     group.add_argument(
         "--host",
         default="127.0.0.1",
-        help="address to listen at; any but the default lets other machines in: whoever has the link can read the "
+        help="address to listen at; any but the default lets other machines in: anyone with the link can read the "
         "table and decide, and the connection is not encrypted",
     )
     group.add_argument("--no-open", action="store_true", help="print the address and open no browser")

@@ -148,7 +148,7 @@ def _check_options(options: argparse.Namespace, ranking: bool) -> None:
     if not ranking and options.warm_start:
         given.append("--warm-start")
     if given:
-        fix = "leave it out" if ranking else "add --method value, or leave it out"
+        fix = "omit it" if ranking else "add --method value, or omit it"
         which = "no part of" if ranking else "only for"
         raise UsageError(f"{given[0]} is {which} a ranking by value; {fix}.")
     if (options.price is None) != (options.budget is None):

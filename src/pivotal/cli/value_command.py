@@ -57,7 +57,7 @@ def describe(parser: Parser) -> None:
     add_columns(parser)
     add_held_out(
         parser,
-        "rows whose predictions count (default: the rows of the table value each other)",
+        "rows whose predictions count (default: self-valuation, each row is predicted from the others)",
         "hold out this share of the table at random for the same purpose, such as 0.2",
     )
     add_valuation(parser)

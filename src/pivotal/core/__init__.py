@@ -7,7 +7,7 @@ label_encoding   labels of any kind to class codes and responses, the one place;
                  many per point
 query_weights    how much each query counts
 coalitions       all coalitions of a few players, and values by definition; `verify` checks values against them
-given            arguments that were given, told apart from defaults
+given            arguments that were given, distinguished from defaults
 identity         a token for any function, object or array, made of its content
 validation       checks of arguments, and their messages; `random` for seeds
 metric_settings  the metric of a valuation in its settings, and back; `frozen` keeps settings as they are

@@ -96,7 +96,7 @@ def set_config(**changes: Any) -> None:
     progress : bool
         Whether to show progress bars.
     checkpoint : path-like, URL or None
-        Folder in which finished blocks of queries are kept, so that the same call goes on where an earlier one was cut
+        Folder in which finished blocks of queries are kept, so that the same call resumes where an earlier one was cut
         short. It makes results lazy, as Dask collections do, and needs the extra ``dask``. A folder belongs to one
         valuation; another one is refused.
     """

@@ -13,7 +13,7 @@ they count with, and `pivotal.value_from_neighbors` takes any integers:
     entry = pivotal.conventions["shapiq"]
     pivotal.value_from_neighbors(indices, y_train, y_test, votes=entry.votes(distances), utility=entry, ...)
 
-Some scores that look alike are left out because they are values of no game of this kind. cleanlab's
+Some scores that look alike are omitted because they are values of no game of this kind. cleanlab's
 ``data_shapley_knn`` gives the neighbour of rank r the difference (match_r - match_k) / k and everybody else nothing,
 then maps x to (1 + x) / 2: an approximation of "jia2019" with each point as its own query. pyDVL's
 ``KNNClassifierUtility`` looks for neighbours in the full training set whatever the coalition is, which makes the game
@@ -46,7 +46,7 @@ class Convention:
     name : str
         The key in `conventions`.
     game : Game
-        What a coalition earns.
+        Utility of a coalition.
     semivalue : str
         How the source draws coalitions, as ``semivalue=`` takes it.
     weights : str
@@ -132,7 +132,7 @@ def _exponential(distances: FloatArray, bits: int, temperature: float = 0.1) -> 
     return votes
 
 
-_UNIFORM = "one vote each"
+_UNIFORM = "unweighted"
 
 _JIA = (
     "Jia, Dao, Wang, Hubis, Gürel, Li, Zhang, Spanos and Song: Efficient task-specific data valuation for nearest "
@@ -175,7 +175,7 @@ _ALL = (
         aggregate="sum",
         reference="Wang, Mittal and Jia: Efficient data Shapley for weighted nearest neighbor algorithms. "
         "AISTATS 2024, as their program plays it. The values are a sum over the wrong classes as well. Their program "
-        "leaves out points whose vote is 0; here they take places, so do not list them",
+        "omits points whose vote is 0; here they take places, so do not list them",
         rule=_exponential,
     ),
     Convention(

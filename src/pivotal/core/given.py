@@ -1,4 +1,4 @@
-"""Given or not given: defaults that are told apart from the same value passed by the caller.
+"""Given or not given: defaults that are distinguished from the same value passed by the caller.
 
 ``value(k=5)`` says something that ``value()`` does not. A default made by `default` is the number or the text that it
 looks like, in signatures and in use, and `is_given` knows that nobody passed it.
@@ -35,7 +35,7 @@ _MARKED: dict[type, Any] = {int: _Int, float: _Float, str: _Text}
 
 
 def default(choice: _Choice) -> _Choice:
-    """Return a value for a signature that is told apart from the same value passed by a caller.
+    """Return a value for a signature that is distinguished from the same value passed by a caller.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def as_labels(y: Any, name: str) -> AnyArray:
         odd = plain[~whole][0]
         kind = "fractions" if np.isfinite(odd) else "numbers"
         raise ValueError(
-            f"Unknown label type: {name} must hold class labels, and {kind} such as {odd} are none. "
+            f"Unknown label type: {name} must hold class labels; got {kind} such as {odd}. "
             'Use utility="regression" for numbers, or give the classes names.'
         )
     return labels
@@ -192,7 +192,7 @@ def check_classes(labels: AnyArray, counts: AnyArray) -> None:
     Raises
     ------
     ValueError
-        If they are numbers with very many values; the message says how to go on.
+        If they are numbers with very many values; the message says what to do.
     """
     if labels.dtype.kind in "iuf" and look_like_amounts(labels, counts):
         raise ValueError(

@@ -38,11 +38,11 @@ _REASONS: Final = {
 
 
 class NotShown(Exception):  # noqa: N818  # nothing went wrong: the place stays blank
-    """A picture that is left out, with one of the reasons in `describe_missing`."""
+    """A picture that is omitted, with one of the reasons in `describe_missing`."""
 
 
 def describe_missing(left_out: Mapping[str, int], done: str = "shown") -> str:
-    """Return how many pictures are left out, and why; nothing if none is.
+    """Return how many pictures are omitted, and why; nothing if none is.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ __all__ = ["DEFAULT_SAMPLES", "METHODS", "Plan", "as_plan", "batch_sizes", "seed
 METHODS = ("exact", "coalitions", "permutations")
 DEFAULT_SAMPLES = 1000
 _BATCH = 256  # most samples that share a stream
-_GROWTH = 15.0  # a pass draws at most so many times the samples of all before it: early errors are rough
+_GROWTH = 15.0  # a pass draws at most this many times the samples of all before it: early errors are rough
 _MARGIN = 1.1  # more than the errors so far say is needed, so that one more pass is likely to be enough
 _HASTE = 0.9  # of the time that is left, as the next pass may be slower than the last
 

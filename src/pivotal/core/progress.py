@@ -1,4 +1,4 @@
-"""Progress bars, for those who ask for them.
+"""Progress bars, for those that ask for them.
 
 `tqdm.auto` looks for widgets when it is imported, and warns in a notebook that has none: so it is imported only when a
 bar is shown.

@@ -115,7 +115,7 @@ class Semivalue(ABC):
 
 @dataclass(frozen=True)
 class Measure(Semivalue):
-    """A semivalue of your own: finitely many p with their weights.
+    """A custom semivalue: finitely many p with their weights.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def _horizon(s: int, p: float) -> float:
 
 
 def _stirling_rest(x: FloatArray | np.float64) -> FloatArray | np.float64:
-    """What Stirling's formula leaves out of log Gamma(x), for x >= 32."""
+    """What Stirling's formula omits from log Gamma(x), for x >= 32."""
     inverse = 1.0 / (x * x)
     return (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x
 

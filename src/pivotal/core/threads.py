@@ -129,8 +129,8 @@ def find_libraries_again() -> None:
 def single_threaded_blas() -> Iterator[None]:
     """Keep matrix products to the thread that asks for them.
 
-    The setting belongs to the process, and whoever makes it must undo it. A search that finds another one under way
-    leaves it alone: if each undid what it found, the last to leave could restore the setting of the first.
+    The setting belongs to the process, and the thread that makes it must undo it. A search that finds another one under
+    way leaves it alone: if each undid what it found, the last to leave could restore the setting of the first.
     """
     if not _limiting.acquire(blocking=False):
         yield

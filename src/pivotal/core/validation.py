@@ -187,7 +187,7 @@ def check_not_own(points: IndexArray, owners: IndexArray) -> None:
     own = points[points == owners]
     if own.size:
         raise ValueError(
-            f"points that value each other must not be among their own neighbours; point {own[0]} is. "
+            f"in self-valuation a point must not be among its own neighbours; point {own[0]} is. "
             "Leave each point out of its own list, or pass y_test."
         )
 

@@ -1,7 +1,7 @@
 """Check values against the definition: enumerate every coalition of one small query.
 
 The oracle is part of the product. It knows nothing of closed forms, tables or truncation; it lets every coalition of
-the training points earn what its game says and adds up marginal contributions, so it takes 2^n steps.
+the training points has the utility that its game defines, and adds up marginal contributions, so it takes 2^n steps.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ class Verification:
         Whether the values under test, or `exact` when there were none, satisfy each axiom; None where the game or the
         semivalue gives it nothing to check.
 
-        - ``"null player"``: a point that never changes what a coalition earns is worth nothing.
+        - ``"null player"``: a point that never changes the utility of a coalition is worth nothing.
         - ``"symmetry"``: points that can stand in for each other in every coalition are worth the same.
-        - ``"efficiency"``: values sum to what everybody earns minus what nobody earns; Shapley's weights only.
+        - ``"efficiency"``: values sum to the utility of the full training set minus the utility of the empty set;
+        Shapley's weights only.
     title : str
         What was played.
     """
@@ -115,11 +116,11 @@ def verify(
     k : int
         Number of neighbours that vote; may exceed n_train.
     utility : str, Game or Convention, default="hard"
-        What a coalition earns.
+        Utility of a coalition.
     semivalue : str or Semivalue, default="banzhaf"
         How coalitions are drawn.
     votes : int array of shape (n_train,), optional
-        Non-negative votes of the same points; one each when left out.
+        Non-negative votes of the same points; one each when omitted.
     classes : collection of hashable, optional
         The label set, when it is larger than what labels and target show.
     values : float array of shape (n_train,), optional
@@ -204,7 +205,7 @@ def _check_votes(votes: npt.ArrayLike | None, n: int) -> AnyArray:
 def _all_utilities(
     game: Game, labels: AnyArray, votes: AnyArray, target: AnyArray, n_classes: int, k: int
 ) -> FloatArray:
-    """Return what every coalition earns, shape (2^n,), at the index that is its bit mask."""
+    """Return the utility of every coalition, shape (2^n,), at the index that is its bit mask."""
     n = len(labels)
     utilities = np.empty(2**n)
     utilities[0] = game.empty_utility(target, n_classes)[0]

@@ -70,7 +70,7 @@ def weigh(weights: Weights, distances: FloatArray, k: int, first: int | IndexArr
         raise ValueError(
             f"{weights} must return weights that never grow with distance; got {falling[row, place]} and then, at "
             f"distance {distances[row, place]}, {found[row, place]} for query {query(row)}. "
-            "Give votes of your own to value_from_neighbors."
+            "Pass votes to value_from_neighbors."
         )
     faint = falling[:, 0] < _FAINTEST
     if faint.any():
@@ -118,7 +118,7 @@ def _check_alone(weights: Weights, distances: FloatArray, k: int, found: FloatAr
 def as_votes(
     weights: Weights, distances: FloatArray, k: int, bits: int, first: int | IndexArray = 0
 ) -> CodeArray | None:
-    """Return the integer votes of each query's neighbours; None if they have one vote each.
+    """Return the integer votes of each query's neighbours; None where votes are unweighted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How loud: distances to weights, weights to integer votes.
+"""How votes are weighted: distances to weights, weights to integer votes.
 
 A `Weights` object turns the distances of a query's neighbours into weights; `to_votes` rounds them to integers, which
 the tables of the weighted games count with; `pivotal.core.voting` asks for the one and then the other, and checks. Only
@@ -73,7 +73,7 @@ class Weights(ABC):
 
 @dataclass(frozen=True)
 class Uniform(Weights):
-    """One vote each."""
+    """Unweighted."""
 
     weighted: ClassVar[bool] = False
 

@@ -11,7 +11,8 @@
     CallableModel              any function, torch module or object with `encode`
 
 `as_embedder` makes them by name. Vectors of models are kept on disk by the content of items and model
-(`EmbeddingCache`), so that work that was interrupted goes on where it was. `embed` calls a model on items of any kind.
+(`EmbeddingCache`), so that work that was interrupted resumes where it stopped. `embed` calls a model on items of any
+kind.
 """
 
 from pivotal.embed._callables import CallableModel, embed

@@ -113,7 +113,7 @@ class CallableModel(ModelEmbedder):
 
     @property
     def note(self) -> str:
-        return f"by {getattr(self._given, '__name__', type(self._given).__name__)}, a model of your own"
+        return f"by {getattr(self._given, '__name__', type(self._given).__name__)}, a custom model"
 
     def _load(self) -> Any:
         return self._given
@@ -132,7 +132,9 @@ class CallableModel(ModelEmbedder):
                 return [state_digest(self._given), scaled]
             return [repr(token(self._given)).encode(), scaled]
         except (TypeError, ValueError) as error:
-            raise ValueError(f"a model must be told by its content to be cached ({error}); use cache=False.") from error
+            raise ValueError(
+                f"a model cannot be identified by its content for the cache ({error}); use cache=False."
+            ) from error
 
 
 def _is_module(model: Any) -> bool:

@@ -107,7 +107,7 @@ def as_embedder(embedder: Any, **options: Any) -> Embedder:
         `CallableModel`.
     **options
         Arguments of the embedder: batch_size, device, cache, missing, root, progress; those that it does not have are
-        left out.
+        omitted.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def state_digest(module: Any) -> bytes:
     Raises
     ------
     TypeError
-        If a module of the user's own holds something that cannot be told from others by its content.
+        If a module of the user's own holds something that cannot be identified by its content.
     """
     parts = [repr(module).encode()]
     for name, inner in module.named_modules():

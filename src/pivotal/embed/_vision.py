@@ -109,7 +109,7 @@ class TimmImages(_Network):
         trained weights is never used.
     weights : path-like, optional
         File with a state dictionary, as `torch.save` or safetensors write it. Its last layer, whatever it tells apart,
-        is left out.
+        is omitted.
     batch_size, device, normalize, cache, missing, root, progress
         As in `ModelEmbedder`.
     """

@@ -73,7 +73,7 @@ class Engine(SummingEngine):
     Attributes
     ----------
     depth : int
-        How long lists should be. Where third classes are left out of a game that is a start: `suffices` says whether
+        How long lists should be. Where third classes are omitted from a game that is a start: `suffices` says whether
         they are long enough, and lists twice as long are the next to try.
     n_queries : int
         Queries added so far.

@@ -31,7 +31,7 @@ __all__ = ["FarPoints"]
 
 # Queries looked at together.
 _QUERIES_AT_ONCE = 24
-# At least so many points are put in order; and at most this part of all, or sorting all is the better way.
+# At least this many points are put in order; and at most this part of all, or sorting all is the better way.
 _FEWEST_NEAR = 1024
 _PART_NEAR = 8
 

@@ -107,7 +107,7 @@ class Workers:
         ----------
         engine : Engine
             Counts what comes back.
-        task : Errand
+        task : WorkerTask
             What to do with a block.
         X : array or CSR matrix of shape (n_queries, n_features), or None
             Queries; None for the training points.
@@ -215,7 +215,7 @@ def say_here(n_jobs: int | None, reason: str) -> None:
 def _say_unused(reason: str) -> None:
     name = type(chosen_backend()).__name__
     notify(
-        f"joblib's {name} was chosen and is not used: {reason}. The work is done in threads of this process; leave out "
+        f"joblib's {name} was chosen and is not used: {reason}. The work is done in threads of this process; omit "
         "joblib.parallel_config to choose that."
     )
 
@@ -230,7 +230,7 @@ def _pack(task: WorkerTask) -> Sequence[AnyArray]:
 
 
 def _run(X: Any, first: int, targets: AnyArray, *parts: AnyArray) -> Solved:
-    """Unpack an errand and run it, in a worker."""
-    with parallel_config("sequential"):  # for whoever asks joblib in there
+    """Unpack a task and run it, in a worker."""
+    with parallel_config("sequential"):  # for code that calls joblib in there
         task: WorkerTask = pickle.loads(parts[0].data, buffers=parts[1:])
         return task.run(X, first, targets)

@@ -1,7 +1,7 @@
 """Many labels per point: the mean over labels of the game of each, all from the same neighbours.
 
-Every label is a game of two classes, those who have it and those who have not. The neighbours of a query are the same
-in all of them, and so are their votes: a label costs no search, only another sum.
+Every label is a game of two classes, the points that have it and those that have not. The neighbours of a query are the
+same in all of them, and so are their votes: a label costs no search, only another sum.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class QueryCounter(Protocol):
         """Queries added so far."""
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
-        """Yield the runs through a batch of so many queries, each when the one before has ended."""
+        """Yield the runs through a batch of this many queries, each when the one before has ended."""
 
     def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
         """Return whether these lists are long enough for the tolerance, or as long as can be."""

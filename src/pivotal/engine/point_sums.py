@@ -87,7 +87,7 @@ class PointSums:
         self.sums = _minus(self.sums, gone.sums)
 
     def kept(self, stay: AnyArray, n_new: int) -> PointSums:
-        """Return the sums of the points that stay, and of so many new ones behind them."""
+        """Return the sums of the points that stay, and of this many new ones behind them."""
         return PointSums(np.concatenate([self.sums[:, stay], np.zeros((len(self.sums), n_new))], axis=1))
 
     def means(self, divisor: float) -> FloatArray:

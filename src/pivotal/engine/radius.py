@@ -123,7 +123,7 @@ class RadiusEngine(SummingEngine):
     def _play(
         self, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Add what each member of a ball is worth to `values`; return what everyone and nobody earns."""
+        """Add the value of each member of a ball to `values`; return the utility of the full and of the empty set."""
         return self._play_for(self._labels, balls, targets, weights, values)
 
     def _play_for(

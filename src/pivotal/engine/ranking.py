@@ -6,7 +6,7 @@ position with f(j) = 0 beyond k,
     A[f; u, w](a) = integral of p^u (1-p)^w E f(1 + Bin(a, p))
                   = sum over s < k of C(a, s) mass(s + u, a - s + w) f(s + 1)
 
-is what a document earns on average that comes after those who join of a nearer ones, while u given documents are in
+is what a document adds on average that comes after those that join of a nearer ones, while u given documents are in
 and w given ones are out. As C(n, t) mass(t, n - t) is the chance `joined(n, t)`, which semivalues know to thirteen
 digits at any n, only ratios of binomials remain, and they are products of k factors at most.
 """
@@ -47,7 +47,7 @@ def average_at(
     a : int array of shape (n,)
         Number of nearer documents that may be in or out; the result is 0 where it is negative.
     f : float64 array of shape (k,)
-        What positions 1..k earn.
+        Gains of positions 1..k.
     u : {0, 1}
         Documents that are in for certain.
     w : int or int array of shape (n,)
@@ -80,7 +80,7 @@ def coefficients(
     Parameters
     ----------
     game, semivalue, k : RetrievalGame, Semivalue, int
-        What a coalition earns, how coalitions are drawn, and how many documents are retrieved.
+        Utility of a coalition, how coalitions are drawn, and how many documents are retrieved.
     gains : float64 array of shape (n_queries, depth)
         Gains of the listed documents, best ranked first.
     scale : float64 array of shape (n_queries,)
@@ -103,7 +103,7 @@ def coefficients(
         weight = weight * scale[owners[games]]
     starts = _starts(games, len(owners))
     nearer = np.arange(len(games)) - starts[games]  # relevant ones
-    # The same pair of counts comes up again and again.
+    # The same pair of counts comes up repeatedly.
     width = int(places.max(initial=0)) + 1
     pairs, which = np.unique(places * width + nearer, return_inverse=True)
     place, before = pairs // width, pairs % width

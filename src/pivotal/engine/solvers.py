@@ -1,7 +1,7 @@
 """From lists of neighbours to values: where games meet semivalues.
 
-A solver is made for one game, one semivalue and lists of one length. With one vote each it holds the chances that the
-closed forms need; with integer votes, the rule that integrates the tables over p. It hands out scratch memory, one
+A solver is made for one game, one semivalue and lists of one length. With unweighted votes it holds the chances that
+the closed forms need; with integer votes, the rule that integrates the tables over p. It hands out scratch memory, one
 piece per thread, and calls the kernel. Kernels are imported where they are used: none compiles, or even loads, that is
 not needed.
 """
@@ -307,11 +307,11 @@ def make_solver(
     Parameters
     ----------
     game, semivalue : Game, Semivalue
-        What a coalition earns, and how coalitions are drawn.
+        Utility of a coalition, and how coalitions are drawn.
     k, n, n_classes : int
         Number of neighbours that vote, points in the game, classes.
     largest_vote : int, optional
-        Largest integer vote; None means one vote each.
+        Largest integer vote; None means unweighted.
     tol : float, default=0.0
         Error of the integral over p that is good enough.
     """
@@ -344,17 +344,17 @@ def check_votes_allowed(game: Game) -> None:
             check_votes_allowed(part)
     if isinstance(game, Threshold):
         raise ValueError(
-            f"{game} takes one vote each from everyone within the radius; got weighted votes. "
+            f"{game} takes unweighted votes within a radius; got weighted votes. "
             'Use weights="uniform", or utility="soft", whose k nearest may be weighted.'
         )
     if isinstance(game, Plurality):
         raise ValueError(
-            'utility="plurality" takes one vote each; got weighted votes. '
+            'utility="plurality" takes unweighted votes; got weighted votes. '
             'Use weights="uniform", or utility="hard", whose multi-class game has weighted votes.'
         )
     if isinstance(game, Soft) and game.divide_by == "k":
         raise ValueError(
-            'utility="soft-k" takes one vote each, as it divides by k; got weighted votes. '
+            'utility="soft-k" takes unweighted votes, as it divides by k; got weighted votes. '
             'Use weights="uniform", or utility="soft", which divides by the sum of the votes.'
         )
 

@@ -1,4 +1,4 @@
-"""What engines count besides the values: what everyone and nobody earns, what truncation costs, what queries weigh."""
+"""Totals over queries besides the values: utility of the full and of the empty set, truncation, query weights."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class QueryTotals:
     n_queries : int
         Queries so far.
     full, empty, truncation : float
-        Sums over the queries of what everyone earns, of what nobody earns, and of the bound on what truncation costs.
+        Sums over the queries of the utility of the full training set, of that of the empty set, and of the bound on
+        what truncation costs.
     utility_range : float
         Largest range of the utility.
     weight, heaviest, squared_weight : float

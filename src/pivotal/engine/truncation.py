@@ -1,4 +1,4 @@
-"""Lists of neighbours: how long they must be, what it costs to leave out the points beyond them, and who votes how."""
+"""Lists of neighbours: how long they must be, what it costs to omit the points beyond them, and who votes how."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["NeighborVotes", "Truncation"]
 
 
 class NeighborVotes:
-    """Finds the neighbours of queries, as many as an engine wants, and how loud they vote.
+    """Finds the neighbours of queries, as many as an engine wants, and the votes they have.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class NeighborVotes:
         Parameters
         ----------
         search : callable
-            Gives indices and distances of so many neighbours of each query.
+            Gives indices and distances of this many neighbours of each query.
         targets : int32 or float64 array of shape (n_queries,)
             True label of each query.
         first : int, default=0
@@ -73,7 +73,7 @@ class HasDepth(Protocol):
 
 
 class Truncation:
-    """How long lists of neighbours must be, and what leaving out the points beyond them costs.
+    """How long lists of neighbours must be, and what omitting the points beyond them costs.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Truncation:
         return self._factor * mean
 
     def _reach_up_to(self, depth: int) -> FloatArray:
-        """Chances that ranks are reached, up to the first beyond lists of so many; few depths occur, in every block."""
+        """Chances that ranks are reached, up to the first beyond lists of this many; few depths occur."""
         if depth not in self._reach:
             self._reach[depth] = self._semivalue.reach(self._k, depth + 1)
         return self._reach[depth]

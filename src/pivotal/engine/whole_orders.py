@@ -28,7 +28,7 @@ from pivotal.neighbors import Index, Orders, blocks, orders_of
 __all__ = ["WholeOrders"]
 
 # Entries of the tables of one thread, and the most where queries are few: a product with the points is made of pieces
-# of so many queries, and less is a waste.
+# of this many queries, and less is a waste.
 _ENTRIES_AT_ONCE = 2**19
 _MOST_ENTRIES = 2**20
 _QUERIES_AT_ONCE = 480

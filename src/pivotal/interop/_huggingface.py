@@ -33,7 +33,7 @@ def value_dataset(
     train : datasets.Dataset
         Training points.
     test : datasets.Dataset, optional
-        Queries. Without them the rows of `train` value each other.
+        Queries. Without them, self-valuation of the rows of `train`.
     features : str or sequence of str, default="embedding"
         Column of vectors of one length, or columns of numbers or vectors, which are put side by side.
     label : str, default="label"

@@ -1,14 +1,14 @@
 """The only numba in the house: arrays in, arrays out.
 
     draws            chances of drawing without replacement; sums that keep their digits
-    hard             hard votes, one vote each        closed forms, one pass from the farthest point to the nearest
+    hard             hard votes, unweighted        closed forms, one pass from the farthest point to the nearest
     hard_small       the same, coalitions smaller than k
     two_classes      the same, two classes
     many_classes     the same, many classes, a span of ranks at a time
-    plurality        the plurality vote, one vote each, a span of ranks at a time
+    plurality        the plurality vote, unweighted, a span of ranks at a time
     plurality_small  its coalitions of fewer than k
-    averages         soft label and regression, one vote each
-    threshold        everyone within a radius, one vote each
+    averages         soft label and regression, unweighted
+    threshold        points within a radius, unweighted
     weighted         hard votes with integer votes    forward and backward tables for one p
     moments          soft label and regression with integer votes
     owner_branching  owners as players                branching over who is in

@@ -3,7 +3,7 @@
 numba's own cache looks at the file of a function alone, so that it misses an edit of what the function calls in another
 file; it numbers the files of a function, so that processes that compile at the same time may take each other's; and it
 raises where it cannot write. Here the folder's name is made of the content of all kernel files, so code of other
-sources is never found; a file's name is made of all that its code was compiled for, so whoever writes it writes the
+sources is never found; a file's name is made of all that its code was compiled for, so every writer writes the
 same; and where no folder can be written to, kernels are compiled anew in every process, which is said once.
 """
 

@@ -43,7 +43,7 @@ def lay_out(signed: IndexArray, rows: Rows) -> int:
 
 @kernel
 def table_size(k: int, best_for: int, best_against: int) -> int:
-    """Return the number of entries of a table, rows 1 to k, or 1 if that is none."""
+    """Return the number of entries of a table, rows 1 to k, or 1 if that is 0."""
     size = 0
     for t in range(1, k + 1):
         size += min(t * best_against, (k - t) * best_for) + 1 + min(t * best_for - 1, (k - t) * best_against)

@@ -77,7 +77,7 @@ def mix(p: float, other: FloatArray, joins: int, old: FloatArray, stays: int, ne
 
 @kernel
 def mix_constant(p: float, joins: float, old: FloatArray, stays: int, new: FloatArray, size: int) -> None:
-    """Do what `mix` does where the row of those who join is one constant."""
+    """Do what `mix` does where the row of those that join is one constant."""
     if size <= 0:
         return
     b = np.uintp(stays)

@@ -1,4 +1,4 @@
-"""Games whose utility is an average of the k nearest: soft label and regression, one vote each.
+"""Games whose utility is an average of the k nearest: soft label and regression, unweighted.
 
 The push-out identity (see `pivotal.kernels.hard`) with the average in place of the vote:
 
@@ -18,7 +18,7 @@ from pivotal.core.types import FloatArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
 
-# So many terms are added up before they join a sum that keeps what rounding loses.
+# This many terms are added up before they join a sum that keeps what rounding loses.
 _PART = 32
 
 
@@ -58,7 +58,7 @@ def soft_values(
     right : bool array of shape (n_queries, depth)
         Whether a neighbour has the query's label, nearest first.
     empty : float64 array of shape (n_queries,)
-        What the empty coalition earns.
+        Utility of the empty coalition.
     k : int
         The nearest k count.
     by_size : bool
@@ -105,7 +105,7 @@ def regression_values(
     residuals : float64 array of shape (n_queries, depth)
         Response of each neighbour minus the query's target, nearest first.
     empty : float64 array of shape (n_queries,)
-        What the empty coalition earns.
+        Utility of the empty coalition.
     k, push, sizes, out : as in `soft_values`
     """
     n_queries, n = residuals.shape

@@ -238,7 +238,7 @@ def exchange(
     candidates: CodeArray,
     allowed: CodeArray,
 ) -> float:
-    """Let members go one by one, and let whoever adds most take their place: often the same again.
+    """Let members go one by one, and let the point that adds most take their place: often the same again.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-r"""Hard votes, one vote each: closed forms in one pass from the farthest point to the nearest.
+r"""Hard votes, unweighted: closed forms in one pass from the farthest point to the nearest.
 
 By the push-out identity (see the theory page), for i nearer than m,
 
     value(i) = small(class of i) + sum over m > i of push[m] * E[ v(T + i) - v(T + m) ]
 
 where m is the k-th member of the coalition and T are the k-1 members before it, drawn at random from the m-2 points
-nearer than m, i left out. The expectation depends on i only through its class, so one running sum per class of i
+nearer than m, i omitted. The expectation depends on i only through its class, so one running sum per class of i
 serves all points. A vote is won when its lead, right minus wrong, exceeds a threshold (0: ties lose; -1: ties win),
 so i and m make a difference exactly when the lead of T is at the threshold:
 
@@ -155,13 +155,13 @@ def hard_values(
     n_classes, k, threshold : int
         Number of classes; the nearest k vote; a lead above the threshold wins.
     absent : bool
-        Whether points of third classes are left out of a two-class game, or take a place in it.
+        Whether points of third classes are omitted from a two-class game, or take a place in it.
     scale : float
         What the sum over the wrong classes is multiplied with.
     push : float64 array of shape (depth + 1,)
         Chance that rank m is pushed out.
     sizes : float64 array of shape (depth + 1, k) where `absent`, otherwise (1, k)
-        Chance that exactly s others joined, in a game of so many points; of `depth` points in the one row.
+        Chance that exactly s others joined, in a game of this many points; of `depth` points in the one row.
     slot_of_class : int32 array of shape (n_classes,)
         Scratch, all -1 on entry and on exit.
     votes : int32 array of shape (depth,)

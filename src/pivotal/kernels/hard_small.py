@@ -22,7 +22,7 @@ def small_coalitions(plus: int, minus: int, zero: int, kind: int, k: int, thresh
     sizes : float64 array of shape (k,)
         Chance that exactly s others joined.
     """
-    # The empty coalition earns 0 whatever the threshold says; alone, the point wins when its own vote does.
+    # The empty coalition has utility 0 whatever the threshold says; alone, the point wins when its own vote does.
     total = sizes[0] if kind > threshold else 0.0
     for s in range(1, min(k, plus + minus + zero + 1)):
         if kind > 0:

@@ -50,7 +50,7 @@ def elect(codes: CodeArray, counts: IndexArray, weights: FloatArray, votes: Floa
     counts : int64 array of shape (n_predictions,)
         How many of them there are; 0 is predicted where there are none.
     weights : float64 array of shape (n_predictions, k)
-        Their weights; without rows, one vote each.
+        Their weights; without rows, unweighted.
     votes : float64 array of shape (n_classes,)
         Scratch.
     predicted : float64 array of shape (n_predictions,)

@@ -37,7 +37,7 @@ def order_by_leaves(
     near : int32 array of shape (n_queries, n_near)
         Nearest rows of each query, nearest first.
     own : int32 array of shape (n_queries,)
-        The row that a query is, which is no neighbour of its own; -1 where it is none.
+        The row that a query is, which is no neighbour of its own; -1 where it is not a row.
     scratch : int32 array of shape (3, n_rows)
         Scratch, its first row 0 on entry and on return.
     lists : int32 array of shape (n_queries, length)

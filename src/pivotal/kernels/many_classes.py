@@ -1,4 +1,4 @@
-r"""Hard votes of many classes, one vote each: a span of ranks at a time, side by side in vector registers.
+r"""Hard votes of many classes, unweighted: a span of ranks at a time, side by side in vector registers.
 
 The game is the mean over the wrong classes c of the two-class games (see `pivotal.kernels.hard`). With r right points,
 n_c of class c and z_c of third classes among the points nearer than m, i taken out of its own kind, the chance of a
@@ -58,7 +58,7 @@ class Span(NamedTuple):
 
 
 def make_span(n_classes: int, k: int) -> Span:
-    """Scratch for so many classes."""
+    """Scratch for this many classes."""
     n_slots = n_classes + 1
     return Span(
         members=np.zeros(n_slots, np.int64),
@@ -88,7 +88,7 @@ def fill_ways(counts: FloatArray, less: float, max_size: int, step: FloatArray, 
 def add_leads(
     rights: FloatArray, owns: FloatArray, thirds: FloatArray, lead: int, length: int, chances: FloatArray
 ) -> None:
-    """Add to `chances` the ways to draw k-1 points with so many more right ones than own ones."""
+    """Add to `chances` the ways to draw k-1 points with this many more right ones than own ones."""
     draws = rights.shape[0] - 1
     for x in range(max(0, lead), (draws + lead) // 2 + 1):
         y, r = x - lead, draws - 2 * x + lead
@@ -160,7 +160,7 @@ def push_right(stop: int, last: int, count: int, threshold: int, span: Span) -> 
     """Fill in the terms of the `count` ranks at which a right point is pushed out; they are at `places`.
 
     In the game against another class, a wrong point is a third-class one. Sums over the games run from both ends, so
-    that leaving out its own game needs no subtraction.
+    that omitting its own game needs no subtraction.
     """
     nearer, terms, step, games, places = span.nearer, span.terms, span.step, span.games, span.places
     right, weight, own, third, others, lost, here = (

@@ -1,9 +1,9 @@
 """Weighted soft label and weighted regression: ratios of vote sums, when every other point joins with probability p.
 
-The k nearest who joined have votes that sum to U and marks that sum to A. A coalition earns A/U (soft label: the mark
-is the vote of a right point, zero of a wrong one) or -(A/U)² (regression: the mark is the vote times the residual).
-Backward induction runs on the payoff itself. With t places left, u votes so far, and X, A_X the votes and marks of the
-nearest t who joined among the ranks >= i, the backward table holds
+The k nearest who joined have votes that sum to U and marks that sum to A. A coalition has utility A/U (soft label: the
+mark is the vote of a right point, zero of a wrong one) or -(A/U)² (regression: the mark is the vote times the
+residual). Backward induction runs on the payoff itself. With t places left, u votes so far, and X, A_X the votes and
+marks of the nearest t who joined among the ranks >= i, the backward table holds
 
     V_m(t, u) = E[ A_X^m / (u + X)^d ],      m = 0..d,  d = 1 (soft label) or 2 (regression)
 
@@ -12,7 +12,7 @@ turns the moments (1, A, A²) into (1, A + a, A² + 2aA + a²) in either table, 
 
     value(i) = Σ_{s<k, u} Σ_m C(d, m) · F_{d-m}(s, u) · [ what V_m(k-1-s, u + w_i) becomes by i  -  V_m(k-s, u) ]
 
-A coalition without votes earns `empty`; V_0 = 0 and V_d = ±empty at u = 0 make the formulas hold there.
+A coalition without votes has utility `empty`; V_0 = 0 and V_d = ±empty at u = 0 make the formulas hold there.
 
 Only sums that can occur have a place. The votes of a list are least + g·o_i with the largest such g, so that the sum of
 s votes is s·least + g·j; the tables are indexed by (t, j) with s = k - t, and at rank i they cover j between s times
@@ -104,7 +104,7 @@ def soft_weighted(
     votes : int32 array of shape (n_queries, n_listed)
         Their votes, not negative.
     empty : float64 array of shape (n_queries,)
-        What a coalition without votes earns.
+        Utility of a coalition without votes.
     k : int
         Number of neighbours that vote; may exceed `n_listed`.
     p : float
@@ -295,7 +295,7 @@ def look_back(
 ) -> None:
     """Build the backward table of rank i from that of rank i + 1.
 
-    Row t is for k - t nearer points that joined. There are only i, so rows below k - i are left out.
+    Row t is for k - t nearer points that joined. There are only i, so rows below k - i are omitted.
     """
     for t in range(max(1, rows.k - i), rows.k + 1):
         low = (rows.k - t) * rows.band[i, 0]

@@ -13,10 +13,10 @@ import numpy as np
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 
-# So many numbers are compared at once. A constant, so that the compiler unrolls the comparison into vector code.
+# This many numbers are compared at once. A constant, so that the compiler unrolls the comparison into vector code.
 STRIDE = 64
 
-# Distances are sorted by digits of so many bits. Non-negative doubles are ordered as their bits are.
+# Distances are sorted by digits of this many bits. Non-negative doubles are ordered as their bits are.
 _DIGIT = 8
 _PLACES = 64 // _DIGIT
 _VALUES = 1 << _DIGIT

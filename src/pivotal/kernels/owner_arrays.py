@@ -14,7 +14,7 @@ DISCOUNTED, FIRST, BEST = 5, 6, 7
 
 
 class Rules(NamedTuple):
-    """What a coalition earns."""
+    """Utility of a coalition."""
 
     kind: int
     """LEAD, SHARE, COUNT or ERROR, as in `sampling_sums`, or VOTES, as in `sampling_votes`."""
@@ -32,7 +32,7 @@ class Rules(NamedTuple):
     """Wrong classes, shown or not."""
 
     pairs: bool
-    """Whether each wrong class plays a game of its own from which all third classes are left out."""
+    """Whether each wrong class plays a game of its own from which all third classes are omitted."""
 
     plurality: bool
     """Whether the right class must beat all others at once."""
@@ -60,7 +60,7 @@ class Owned(NamedTuple):
     """Votes of each neighbour; depth 0 where they are in the terms."""
 
     empty: FloatArray
-    """What nobody earns, shape (n_queries,)."""
+    """Utility of the empty set, shape (n_queries,)."""
 
     def part(self, queries: slice | IndexArray) -> Owned:
         """Some of the queries."""

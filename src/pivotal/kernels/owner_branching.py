@@ -2,10 +2,11 @@
 
 The points of a query are walked through, nearest first. Whenever one comes up whose owner has not been decided on, the
 walk branches: the owner is in, or out. When k points are in, or none is left, nobody else can change what the coalition
-earns, so the end of a branch stands for all coalitions that agree with it. Say a owners are in and b are out, and the
-coalition earns v. Those who are in have v added to their value, times the chance that the other a - 1 are in and the b
-are out; those who are out have v taken away, times the chance that the a are in and the other b - 1 are out; for the
-rest it makes no difference. Such a chance is the integral of p^a (1-p)^b over the measure of the semivalue.
+coalition, so the end of a branch stands for all coalitions that agree with it. Say a owners are in and b are out, and
+the coalition has utility v. Owners that are in have v added to their value, times the chance that the other a - 1 are
+in and the b are out; owners that are out have v taken away, times the chance that the a are in and the other b - 1 are
+out; for the rest it makes no difference. Such a chance is the integral of p^a (1-p)^b over the measure of the
+semivalue.
 
 There are at most 2^n branches for n owners. Each owner who is in brings a point or more, so no branch has more than k
 of them: these are far fewer branches when k is small.
@@ -24,7 +25,7 @@ UNKNOWN, IN, OUT = 0, 1, 2
 
 @kernel
 def utility_of_members(q: int, size: int, owned: Owned, rules: Rules, workspace: OwnerScratch) -> float:
-    """Say what a coalition earns for query q whose nearest points are the first `size` members."""
+    """Return the utility of a coalition for query q whose nearest points are the first `size` members."""
     if rules.kind == VOTES:
         slots, votes = owned.slots[q], owned.votes[q]
         return utility_of_votes(
@@ -88,7 +89,7 @@ def weight_of(rival: int, against: int, memberless: int, rules: Rules) -> float:
 
 @kernel
 def matters(joined: int, out: int, chances: FloatArray) -> bool:
-    """Whether coalitions with so many owners in and out are ever drawn; those with more of either are drawn less."""
+    """Whether coalitions with this many owners in and out are ever drawn; those with more of either are drawn less."""
     return (joined > 0 and chances[joined - 1, out] > 0.0) or (out > 0 and chances[joined, out - 1] > 0.0)
 
 
@@ -112,7 +113,7 @@ def add_branches(
     weight : float
         What the game counts.
     owned, rules : Owned, Rules
-        Who is near, and what a coalition earns.
+        Who is near, and the utility of a coalition.
     chances : float64 array of shape (> most who can be in, > n_owners)
         Chance that a given owners are in and b given ones are out.
     workspace : Desk
@@ -152,7 +153,7 @@ def add_branches(
                 sums[0, depth] += gain * chances[joined - 1, out]
             if out > 0:
                 sums[1, depth] += gain * chances[joined, out - 1]
-        # Back to the last owner who is in, who is put out; whoever has been both is not decided on any more.
+        # Back to the last owner who is in, who is put out; an owner who has been both is not decided on any more.
         ahead = False
         while depth > 0 and not ahead:
             j, size = decision_stack[0, depth - 1], decision_stack[1, depth - 1]
@@ -194,14 +195,14 @@ def chance_of_few(
 ) -> float:
     """Return the chance that the owners who join hold fewer than k of the points that are seated.
 
-    One owner, who holds the most, is left out: the others are those of a coalition that this owner joins.
+    One owner, who holds the most, is omitted: the others are those of a coalition that this owner joins.
 
     Parameters
     ----------
     q, n, owned, chances, desk
         As in `add_branches`.
     ways : float64 array of shape (most who can be in, k)
-        Scratch: in how many ways so many owners hold so many points.
+        Scratch: in how many ways this many owners hold this many points.
     """
     counts, known, n_known = workspace.status, workspace.known, 0
     most, k = ways.shape

@@ -40,7 +40,7 @@ def gather(
     n_known : int
         Owners drawn so far.
     owned, rules, desk
-        Who is near, what a coalition earns, and memory.
+        Who is near, the utility of a coalition, and memory.
     stream : int64 array of shape (4,)
         Advanced.
     """
@@ -102,7 +102,7 @@ def coalitions_of_owners(
     scale : float
         What marginal contributions are multiplied with.
     owned, rules, law : Owned, Rules, Law
-        Who is near, what a coalition earns, and where coalitions are drawn from.
+        Who is near, the utility of a coalition, and where coalitions are drawn from.
     desk, scratch
         Memory; contributions are counted in `scratch.tallies`.
     moments : float64 array of shape (2,)
@@ -171,7 +171,7 @@ def owner_estimates(
     Parameters
     ----------
     owned, rules : Owned, Rules
-        Who is near, and what a coalition earns.
+        Who is near, and the utility of a coalition.
     law, streams : Law, Streams
         How samples are drawn, and from which streams.
     workspace, scratch : Desk, Scratch

@@ -1,4 +1,4 @@
-"""The plurality vote, one vote each: right when the true class has strictly the most votes among the k nearest.
+"""The plurality vote, unweighted: right when the true class has strictly the most votes among the k nearest.
 
 The push-out identity (see `pivotal.kernels.hard`) needs, for T drawn at random from the points nearer than m without
 i, the chance that "T and one vote for class x" elects the true class y. T is described by its class counts. With a
@@ -68,7 +68,7 @@ class Ballots(NamedTuple):
 
 
 def make_ballots(n_slots: int, k: int) -> Ballots:
-    """Scratch for so many classes."""
+    """Scratch for this many classes."""
     span = max(_FULL, min(SPAN, _MOST_ENTRIES // ((n_slots + 1) * k) // _FULL * _FULL))
     half = max(2, k // 2)
     return Ballots(

@@ -105,7 +105,7 @@ def small_coalitions(
         fill_ways(counts[c], scale, k, ways[c])
         fill_ways(counts[c] - 1, scale, k, reduced[c])
         small[c] = 0.0
-    small[0] = sizes[0]  # alone, a right point is elected; the empty coalition earns 0
+    small[0] = sizes[0]  # alone, a right point is elected; the empty coalition has utility 0
     most = min(k, n) - 1
     for a in range(most + 1):
         degree = most - a

@@ -37,7 +37,7 @@ INTEGER = 2.0**52
 _SHORT = 32
 # Sums that stay in the first cache while rows are added to them.
 _SUMS = 512
-# Insertion gives up when it has moved so many words for each of them.
+# Insertion gives up when it has moved this many words for each of them.
 _MOVES = 16
 
 
@@ -64,7 +64,7 @@ def score_bits(n_train: int) -> int:
 
 
 def make_sorter(n_train: int) -> Sorter:
-    """Scratch for so many points. Where no run is long, most of it is never touched, and takes no memory."""
+    """Scratch for this many points. Where no run is long, most of it is never touched, and takes no memory."""
     return Sorter(
         words=np.empty(n_train, np.uint64),
         other=np.empty(n_train, np.uint64),
@@ -259,7 +259,7 @@ def order_rows(
     gaps : int64 array of shape (n_queries,)
         Numbers that differ by more than this are in their true order.
     own : int64 array of shape (n_queries,)
-        A point that is left out; -1: none.
+        A point that is omitted; -1: none.
     X, queries, squared
         As in `pivotal.kernels.search.scan_tile`.
     all_alike : bool

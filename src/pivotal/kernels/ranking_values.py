@@ -1,6 +1,6 @@
-"""Retrieval games: a document earns at its own place and takes from relevant documents behind it.
+"""Retrieval games: a document gains at its own place and takes from relevant documents behind it.
 
-In every game of this kind the value of document i is what it earns itself minus a sum over the relevant documents m
+In every game of this kind the value of document i is its own gain minus a sum over the relevant documents m
 behind it, where what is summed depends on m and on whether i is relevant too:
 
     value(i) = own(i) - sum over relevant m behind i of (same(m) if i is relevant, otherwise other(m))
@@ -36,7 +36,7 @@ def add_suffix_sums(
     places : int64 array of shape (n_relevant,)
         Place of each relevant document in its list, from 0 on, rising within a game.
     own, same, other : float64 arrays of shape (n_relevant,)
-        What it earns, and what it loses to a nearer document that is relevant, or that is not.
+        Its gain, and what it loses to a nearer document that is relevant, or that is not.
     out : float64 array of shape (n_queries, depth)
         Updated.
     """

@@ -5,9 +5,9 @@
     COUNT   soft label, over k      right members; members                    the first over k
     ERROR   regression              votes times residual; votes               minus the square of their ratio
 
-The second sum is 0 for a coalition that earns what nobody earns. A sample is a random coalition or a random order of
-the points; either gives every point a marginal contribution at once. Nearly all of them are exactly 0: they are known
-by their number alone, and only the others are visited.
+The second sum is 0 for a coalition that has the utility of the empty set. A sample is a random coalition or a random
+order of the points; either gives every point a marginal contribution at once. Nearly all of them are exactly 0: they
+are known by their number alone, and only the others are visited.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pivotal.kernels.sampling_draws import draw_members, shuffle, start_stream
 
 @kernel
 def utility_of_sums(kind: int, rule: float, empty: float, first: float, second: float) -> float:
-    """Say what a coalition earns, given its two sums; `rule` is the threshold of a lead, or k."""
+    """Return the utility of a coalition, given its two sums; `rule` is the threshold of a lead, or k."""
     if second == 0.0:
         return empty
     if kind == LEAD:
@@ -98,7 +98,7 @@ def coalition_batch(
 ) -> int:
     """Draw coalitions of one list; return the farthest rank that could change anything.
 
-    Only the nearest k + 1 members matter: where a member is taken out the (k+1)-th moves up, whoever is nearer than the
+    Only the nearest k + 1 members matter: where a member is taken out the (k+1)-th moves up, a point nearer than the
     k-th pushes it out when put in, and all others contribute nothing.
 
     Parameters
@@ -125,7 +125,7 @@ def coalition_batch(
             first += terms[0, nearest[j]]
             second += terms[1, nearest[j]]
         now = utility_of_sums(kind, rule, empty, first, second)
-        # Sums with whoever moves up when a member leaves, and without whoever is pushed out when somebody joins.
+        # Sums with the point that moves up when a member leaves, and without the one pushed out when a point joins.
         up_first, up_second, out_first, out_second, last = first, second, first, second, n - 1
         if found > k:
             up_first += terms[0, nearest[k]]
@@ -217,7 +217,7 @@ def sum_estimates(
     terms : float64 array of shape (n_queries, 2, depth)
         What each neighbour adds to the two sums.
     empty : float64 array of shape (n_queries,)
-        What nobody earns.
+        Utility of the empty set.
     k, kind, rule, scale : as in `coalition_batch`
     law, streams, scratch, estimates
         How samples are drawn, from which streams, with what memory, and what is updated.
@@ -251,7 +251,7 @@ def pair_estimates(
     scratch: Scratch,
     estimates: Estimates,
 ) -> None:
-    """Do the same for the mean over games of two classes each from which all other classes are left out.
+    """Do the same for the mean over games of two classes each from which all other classes are omitted.
 
     Every game has samples of its own, so that variances add up.
 

@@ -26,7 +26,7 @@ def utility_of_votes(
     plurality: bool,
     vote_counts: FloatArray,
 ) -> float:
-    """Say what a coalition earns: the number of games won, or 1 for winning the plurality.
+    """Return the utility of a coalition: the number of games won, or 1 for winning the plurality.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def utility_of_votes(
     size : int
         How many of them vote.
     without, extra : int
-        Rank that is left out, and one that votes besides; -1 for nobody.
+        Rank that is omitted, and one that votes besides; -1 for nobody.
     slots, votes : int32 arrays of shape (depth,)
         Class of each rank, 0 for the right one, and its votes.
     games : int

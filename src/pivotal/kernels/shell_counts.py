@@ -81,7 +81,7 @@ class ShellScratch(NamedTuple):
 
 
 def make_shell_scratch(size: int) -> ShellScratch:
-    """Scratch for tiles of so many points."""
+    """Scratch for tiles of this many points."""
     return ShellScratch(np.empty(size, np.int32), np.empty(size), np.empty(1, np.int64), np.empty(1))
 
 

@@ -1,4 +1,4 @@
-"""Threshold neighbours: everyone within a radius of the query votes, one vote each.
+"""Threshold neighbours: every point within a radius of the query votes, unweighted.
 
 Only the N points in the ball play, and those with the right label are all alike, as are the others. Joining s others
 of whom R are right, a right point lifts their share R/s to (R+1)/(s+1), by (1 - R/s)/(s+1), and a wrong one lowers it
@@ -85,7 +85,7 @@ def value_balls(
     ----------
     starts, members, labels, targets, n_right : as in `count_right`
     empty : float64 array of shape (n_queries,)
-        What the empty coalition earns.
+        Utility of the empty coalition.
     weights : float64 array of shape (n_queries,)
         How much each query counts.
     alone, share : float64 arrays, longer than the largest ball

@@ -1,8 +1,8 @@
-"""Hard votes of two classes, one vote each: one hypergeometric chance per rank.
+"""Hard votes of two classes, unweighted: one hypergeometric chance per rank.
 
 All k-1 members of T vote (see `pivotal.kernels.hard`), so the parity of k leaves one lead at which i and m make a
-difference, and so many members of T are right. That chance is a product of k-1 factors: for small k it is computed for
-a span of ranks together, in vector code; for large k it follows from rank to rank by a ratio.
+difference, and this many members of T are right. That chance is a product of k-1 factors: for small k it is computed
+for a span of ranks together, in vector code; for large k it follows from rank to rank by a ratio.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pivotal.kernels.hard_small import small_coalitions
 
 # Up to this k a chance is a product that is computed for each rank.
 _SMALL = 24
-# A chance that is updated rank by rank is computed afresh after so many steps, and while it is tiny.
+# A chance that is updated rank by rank is computed afresh after this many steps, and while it is tiny.
 _FRESH_EVERY = 256
 _TINY = 1e-280
 # Terms that are added up as they are before they join a sum that keeps what rounding loses.
@@ -44,7 +44,7 @@ def pass_by_ratios(
     minus = n - plus
     small_plus = small_coalitions(plus - 1, minus, 0, 1, k, threshold, sizes) if plus > 0 else 0.0
     small_minus = small_coalitions(plus, minus - 1, 0, -1, k, threshold, sizes) if minus > 0 else 0.0
-    # All k-1 members of T vote, so the parity of k leaves one of the two leads: so many of them are right.
+    # All k-1 members of T vote, so the parity of k leaves one of the two leads: this many of them are right.
     right = (k + threshold) // 2
     wrong = k - 1 - right
     sum_plus, rest_plus, sum_minus, rest_minus = 0.0, 0.0, 0.0, 0.0
@@ -82,7 +82,7 @@ def pass_by_ratios(
 
 @kernel
 def fill_chances(right: int, wrong: int, rows: FloatArray, length: int) -> None:
-    """Fill rows[3] with the chance that so many draws from rows[0] right and rows[1] wrong points are just that.
+    """Fill rows[3] with the chance that this many draws from rows[0] right and rows[1] wrong points are just that.
 
     rows[2] holds their number. Factors are taken two at a time, as a division costs more than all else.
     """

@@ -274,7 +274,7 @@ def widen(table: FloatArray, rows: Rows, i: int) -> None:
 def look_back(old: FloatArray, new: FloatArray, w: int, p: float, rows: Rows, i: int) -> None:
     """Build the backward table of rank i: G_i(t, x) = p·G_{i+1}(t - 1, x - w) + (1 - p)·G_{i+1}(t, x).
 
-    Row t is for k - t nearer points that joined. There are only i, so rows below k - i are left out.
+    Row t is for k - t nearer points that joined. There are only i, so rows below k - i are omitted.
     """
     for t in range(max(1, rows.k - i), rows.k + 1):
         low, high = span(rows, t, i)
@@ -335,7 +335,7 @@ def add(
 def add_constant(
     chance: FloatArray, joins: float, table: FloatArray, stays: int, terms: FloatArray, first: int, size: int
 ) -> None:
-    """Do what `add` does where the row of those who join is one constant."""
+    """Do what `add` does where the row of those that join is one constant."""
     if size <= 0:
         return
     b = np.uintp(stays)

@@ -10,7 +10,7 @@ and distances. Points at the same distance come in the order of their training i
     "faiss-ivf", "faiss-hnsw"          FaissIVF, FaissHNSW         approximate
     "pynndescent", "hnswlib"           PyNNDescent, HNSWLib        approximate
     a fitted scikit-learn estimator    ForeignIndex   whatever it finds
-    an object with `search`            ForeignIndex   an approximate index, a vector database, a metric of your own
+    an object with `search`            ExternalIndex   an approximate index, a vector database, a custom metric
 
 An index also answers `search_radius(queries, radius)` with everyone that near, as `Balls`: lists of different lengths.
 

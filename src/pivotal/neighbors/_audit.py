@@ -286,7 +286,7 @@ class NeighborAudit:
         self._samples.append(sample)
         if self._ours:
             return
-        metric = self._metric if isinstance(self._metric, str) else getattr(self._metric, "__name__", "of your own")
+        metric = self._metric if isinstance(self._metric, str) else getattr(self._metric, "__name__", "custom")
         if self._index.exact and not sample.right:
             self._say(
                 "neighbors",

@@ -89,7 +89,7 @@ class _Search(NamedTuple):
     """What is asked, and how."""
 
     nearest: Callable[[IndexArray, int], Neighbors]
-    """Searches the nearest so many of some queries, which are given by number."""
+    """Searches the nearest this many of some queries, which are given by number."""
 
     fitting: Callable[[int], int]
     """Says how many lists of a length to ask for at once."""

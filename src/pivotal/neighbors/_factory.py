@@ -178,7 +178,7 @@ class AutoIndex(BruteIndex):
         return answer
 
     def _ensure_tree(self, n_queries: int, depth: int) -> str | None:
-        """Return the kind of tree that pays now that so many more queries have come; there is one from then on."""
+        """Return the kind of tree that pays now that this many more queries have come; there is one from then on."""
         self._n_asked += n_queries
         kind = self._kind_of_tree(depth)
         if kind is not None and self._tree is None:

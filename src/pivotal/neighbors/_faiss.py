@@ -19,7 +19,7 @@ from pivotal.neighbors.metrics import Metric
 __all__ = ["FaissFlat", "FaissFlatIndex", "FaissHNSW", "FaissHNSWIndex", "FaissIVF", "FaissIVFIndex"]
 
 _SINGLE = 2.0**-24
-# FAISS wants 39 points to find a centre from; more than so many say little more about it.
+# FAISS wants 39 points to find a centre from; more than this many say little more about it.
 _POINTS_PER_LIST = 39
 _POINTS_TO_LEARN_FROM = 64
 
@@ -28,7 +28,7 @@ _POINTS_TO_LEARN_FROM = 64
 class FaissFlat(Settings):
     """FAISS compares every query with every point, in single precision.
 
-    The true neighbours are found all the same. What FAISS leaves out is farther by its own distances; where their
+    The true neighbours are found all the same. What FAISS omits is farther by its own distances; where their
     rounding could hide a point that belongs into the list, a query is answered by `BruteIndex` instead.
 
     Examples
@@ -138,7 +138,7 @@ class FaissHNSW(Settings):
 class _ThreadSetting:
     """The number of threads that FAISS uses: one for the process with some libraries, one per thread with others.
 
-    So whoever searches sets it, searches that want the same number run side by side, those that want another wait, and
+    So every search sets it, searches that want the same number run side by side, those that want another wait, and
     everyone restores what was there before the first of them came.
     """
 
@@ -149,7 +149,7 @@ class _ThreadSetting:
 
     @contextmanager
     def of(self, faiss: Any, n_threads: int) -> Iterator[None]:
-        """Give FAISS so many threads."""
+        """Give FAISS this many threads."""
         with self._changed:
             self._changed.wait_for(lambda: self._users == 0 or self._wanted == n_threads)
             if self._users == 0:

@@ -1,4 +1,4 @@
-"""Lists that are found once and kept, whoever asks."""
+"""Lists that are found once and kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["KeptLists"]
 class KeptLists(Index):
     """An index that searches the rows' own neighbours once.
 
-    Whoever asks for lists gets them from another index, and the first `depth` of each are kept. Lists no longer than
+    Lists come from another index, and the first `depth` of each are kept. Lists no longer than
     that are cut from what is kept when they are asked for again.
 
     Parameters

@@ -70,7 +70,7 @@ class Orders:
         self._gap = int(2 * (2.5 * n_features + 16) * _UNIT * 2.0 ** score_bits(n_train)) + 4
 
     def scratch(self, n_queries: int) -> SortScratch:
-        """Memory for a thread that orders up to so many queries at once."""
+        """Memory for a thread that orders up to this many queries at once."""
         n_train, n_features = self._X.shape
         tile = min(_TILE_POINTS, n_train)
         return SortScratch(np.empty((n_queries, n_train)), np.empty((tile, n_features)), make_sorter(n_train))
@@ -96,11 +96,11 @@ class Orders:
         queries : float64 array of shape (n_queries, n_features)
             Queries.
         own : int64 array of shape (n_queries,)
-            A point to be left out of each; -1: none.
+            A point to be omitted from each; -1: none.
         points : int32 or float64 array of shape (n_train,)
             Label of each point.
         scratch : SortScratch
-            Memory, for at least so many queries.
+            Memory, for at least this many queries.
         labels, indices : arrays
             Output, overwritten.
         all_alike : bool, default=False

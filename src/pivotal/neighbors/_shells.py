@@ -53,14 +53,14 @@ class Shells:
     engine : DenseEuclidean
         The engine of the index.
     depth, enclosed : int
-        About so many points are to be in shell 0, and within the last wall.
+        About this many points are to be in shell 0, and within the last wall.
     n_threads : int
         Threads.
 
     Attributes
     ----------
     room : int
-        At most so many points are in shell 0 of a query that is counted.
+        At most this many points are in shell 0 of a query that is counted.
     """
 
     def __init__(self, engine: DenseEuclidean, depth: int, enclosed: int, n_threads: int) -> None:
@@ -85,7 +85,7 @@ class Shells:
         labels, targets : int32 arrays
             Classes of the points and of the queries.
         own : int64 array of shape (n_queries,)
-            A point to be left out of each; -1: none.
+            A point to be omitted from each; -1: none.
         """
         factor, walls = self._walls(queries)
         room, parts = self.room, slices(self._X.shape[0], self._X.shape[0], self._n_threads)

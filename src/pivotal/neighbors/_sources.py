@@ -194,7 +194,7 @@ class ParquetSource(RowSource):
                 with pq.ParquetFile(file) as opened:
                     metadata, schema = opened.metadata, opened.schema_arrow
             except (pa.ArrowException, OSError) as error:
-                raise ValueError(f"{name} must name Parquet files; {file} is none, or damaged.") from error
+                raise ValueError(f"{name} must name Parquet files; {file} is not one, or damaged.") from error
             self._groups.append([metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)])
             fields = _feature_fields(schema)
             if file is not self._files[0] and fields != self._fields:
@@ -207,7 +207,7 @@ class ParquetSource(RowSource):
                 shown = ", ".join(text[:3]) + (", ..." if len(text) > 3 else "")
                 raise ValueError(
                     f"{name} must hold numbers, or vectors of numbers; the columns {shown} of {file} do not. "
-                    "Encode them as numbers first, or leave them out of the file."
+                    "Encode them as numbers first, or omit them from the file."
                 )
             types += [_entry_type(schema.field(position).type) for position, _ in fields]
         n_rows = sum(map(sum, self._groups))
@@ -347,7 +347,7 @@ def open_source(X: Any, name: str = "X") -> RowSource:
         array = np.load(path, mmap_mode="r")
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(
-            f"{name} must name a .npy file of numbers; {path} is none, or damaged ({str(error) or 'it is empty'})."
+            f"{name} must name a .npy file of numbers; {path} is another, or damaged ({str(error) or 'it is empty'})."
         ) from error
     if not isinstance(array, np.ndarray):  # an archive of several arrays under a wrong name
         array.close()

@@ -210,7 +210,7 @@ def _read_ahead(chunks: Iterator[Chunk]) -> Generator[Chunk]:
             coming = pool.submit(next, chunks, None)
             yield chunk
     finally:
-        # Whoever interrupts a search does not want to wait for a slow disk.
+        # An interrupted search should not wait for a slow disk.
         pool.shutdown(wait=False, cancel_futures=True)
 
 

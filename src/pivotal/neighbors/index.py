@@ -106,7 +106,7 @@ class Index(ABC):
     def search_self(self, start: int, stop: int, depth: int) -> Neighbors:
         """Return the `depth` nearest others of the training points start, ..., stop - 1.
 
-        A point is left out of its own list because of its index; duplicates of it are not.
+        A point is omitted from its own list because of its index; duplicates of it are not.
         """
         if not 0 <= start < stop <= self.n_train:
             raise ValueError(
@@ -162,7 +162,7 @@ class Index(ABC):
         return fitting_queries(depth, max_memory)
 
     def for_worker(self, n_queries: int, depth: int) -> Self:
-        """Return the same index for those who answer some of so many queries elsewhere, each in one thread."""
+        """Return the same index for workers that answer some of this many queries elsewhere, each in one thread."""
         other = copy(self)
         other._n_threads = 1
         return other

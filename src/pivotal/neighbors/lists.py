@@ -1,4 +1,4 @@
-"""Lists of neighbours: the nearest of candidates, several lists made one, and a point left out of its own list."""
+"""Lists of neighbours: the nearest of candidates, several lists made one, and a point omitted from its own list."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def order_ties(indices: AnyArray, distances: AnyArray) -> tuple[IndexArray, Floa
 def leave_out_own(own: IndexArray, indices: IndexArray, *beside: AnyArray) -> tuple[AnyArray, ...]:
     """Return lists one shorter: without the point that the query is, or without the last where it is not listed.
 
-    A point is left out because of its index; duplicates of it are not. Behind many duplicates with lower indices a
+    A point is omitted because of its index; duplicates of it are not. Behind many duplicates with lower indices a
     point is not even in its own list.
 
     Parameters
     ----------
     own : int array of shape (n_queries,)
-        Training index of each query; -1 where it is none.
+        Training index of each query; -1 where it is not a row.
     indices : int array of shape (n_queries, length)
         Training points, nearest first.
     *beside : arrays of the same shape

@@ -64,7 +64,7 @@ def check_metric(metric: Metric, *, sparse_points: bool) -> None:
     """Raise unless the metric is known and fits the kind of points."""
     if callable(metric):
         if sparse_points:
-            raise ValueError("a metric of your own needs dense points; got a sparse matrix. Use X.toarray().")
+            raise ValueError("a custom metric needs dense points; got a sparse matrix. Use X.toarray().")
         return
     if metric not in VALID_METRICS["brute"]:
         names = ", ".join(sorted(VALID_METRICS["brute"]))
@@ -150,7 +150,7 @@ def with_estimates(X: Any, metric: Metric, parameters: Mapping[str, Any] | None)
 
 def _pairwise(X: Any, metric: Metric, parameters: dict[str, Any]) -> Pairwise:
     """Return an engine on scikit-learn's pairwise distances."""
-    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "of your own")
+    name = metric if isinstance(metric, str) else getattr(metric, "__name__", "custom")
     if metric in _OF_BOOLEANS:
         X = X != 0
     elif not is_sparse(X):

@@ -23,7 +23,7 @@ _UP, _DOWN = "#3f83c4", "#d9772b"
 
 
 def compact_html(values: Values) -> str:
-    """Return a small piece of HTML that shows a result, for a notebook or a page of your own.
+    """Return a small piece of HTML that shows a result, for a notebook or a custom page.
 
     The text takes the colour of its surroundings, so it reads on light and dark pages alike. Everything that comes
     from the data is escaped.

@@ -39,7 +39,7 @@ def draw_curves(
     values : Values
     X, y : training points and their labels
     X_test, y_test : points to score the model on, and their labels
-    k, metric, metric_params : as in the model that is scored, nearest neighbours with one vote each
+    k, metric, metric_params : as in the model that is scored, nearest neighbours with unweighted votes
     scoring : str
         ``"accuracy"`` or ``"r2"``.
     seed : int
@@ -67,7 +67,7 @@ def draw_curves(
 
     name = {"accuracy": "Accuracy", "r2": "R²"}.get(scoring, scoring)
     return {
-        "note": f"{name} of a nearest-neighbour model (k = {k}, one vote each) on {count(len(y_test), 'test point')}. "
+        "note": f"{name} of a nearest-neighbour model (k = {k}, unweighted) on {count(len(y_test), 'test point')}. "
         f"Grey is the mean of {_SHUFFLES} random orders; the band goes from the lowest to the highest of them. "
         "The curves flatter if the values were computed from the same test points.",
         "charts": [

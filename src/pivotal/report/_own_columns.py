@@ -60,7 +60,7 @@ def pack_columns(
     -------
     packed : dict
         `names` of the columns, `stds` of those that are numbers, `rows` by the place of a point, and how many columns
-        are left out; None where there is no room for any row.
+        are omitted; None where there is no room for any row.
     """
     kept = dict(list(columns.items())[:_MOST])
     numbers = {name: _as_numbers(cells) for name, cells in kept.items()}

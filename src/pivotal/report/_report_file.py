@@ -61,7 +61,7 @@ def write_report(
 ) -> Path | str:
     """Write one HTML file that shows a result: it opens in any browser, without a network.
 
-    Every part that lacks its input is left out, and the page says what would make it appear.
+    Every part that lacks its input is omitted, and the page says what would make it appear.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def write_report(
         The table that the points come from: what a row has in each column is shown beside what its neighbours have,
         differences first.
     suspects : LabelErrors or False, optional
-        From `pivotal.find_label_errors`; looked for when None, at its defaults, and left out when False.
+        From `pivotal.find_label_errors`; looked for when None, at its defaults, and omitted when False.
     k : int, optional
         Neighbours of the model behind the curves; that of the values by default.
     title : str, optional

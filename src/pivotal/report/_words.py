@@ -24,7 +24,7 @@ def count(whole: int, thing: str, things: str | None = None) -> str:
 
 
 def number(real: float, digits: int = 4) -> str:
-    """Return a number to so many digits, with a true minus.
+    """Return a number to this many digits, with a true minus.
 
     Examples
     --------

@@ -31,7 +31,7 @@ HIGHLIGHT_COLOR: Final = "#dc2626"
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of so many inches that belongs to no window."""
+    """Make an empty figure of this many inches that belongs to no window."""
     return Figure(figsize=(width, height), dpi=100, layout="constrained")
 
 

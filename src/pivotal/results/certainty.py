@@ -308,7 +308,7 @@ class CertainValues(ValueRecord):
                 "method=pivotal.Exact(per_query=True)."
             )
         if "effective_queries" in self.details:
-            raise ValueError("queries that are drawn again count alike; these have weights. Leave out query_weights.")
+            raise ValueError("queries that are drawn again count alike; these have weights. Omit query_weights.")
         matrix, rng = self.queries.matrix, np.random.default_rng(random_state)
         n_queries = matrix.shape[0]
         for _ in range(0, _RESAMPLES, _AT_ONCE):

@@ -43,7 +43,7 @@ class Explanation:
     ranks : int array of shape (n_points,)
         How near they are; the nearest point has rank 1.
     n_others : int
-        How many points with a value other than 0 are left out.
+        How many points with a value other than 0 are omitted.
     rest : float
         The sum of their values.
     noun : str

@@ -72,7 +72,7 @@ class PerQuery:
                 array.setflags(write=False)
 
     def check(self, n_train: int) -> Self:
-        """Return the same if it has so many training points."""
+        """Return the same if it has this many training points."""
         if self.matrix.shape[1] != n_train:
             raise ValueError(
                 f"queries must have a column per training point, {n_train}; got {self.matrix.shape[1]} columns."
@@ -204,7 +204,7 @@ class PerQuery:
 
 
 def _read_about(about: Mapping[str, Any], kind: Any) -> tuple[AnyArray, tuple[str, ...], int, float]:
-    """Return what does not fit into columns: labels of the queries, names of the classes, k, the largest left out."""
+    """Return what does not fit into columns: labels of the queries, names of the classes, k, the largest omitted."""
     targets, classes, k, dropped = (about[name] for name in ("targets", "classes", "k", "largest_dropped"))
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise ValueError("classes must be a list of names")
@@ -278,7 +278,7 @@ class PerQueryRecorder:
     Parameters
     ----------
     k : int
-        Number of neighbours that vote; so many entries of every query are always kept.
+        Number of neighbours that vote; this many entries of every query are always kept.
     classes : iterable
         The label set in the order of its codes; empty for regression.
     max_memory : int, optional
@@ -291,7 +291,7 @@ class PerQueryRecorder:
         self._max_entries = 0
 
     def reserve(self, n_queries: int, depth: int, kept: Sequence[Rows]) -> None:
-        """Share out what memory is left among so many queries, whose lists are about `depth` long."""
+        """Share out what memory is left among this many queries, whose lists are about `depth` long."""
         left = self._budget - _ENTRY_BYTES * sum(len(rows.values) for rows in kept)
         self._max_entries = left // (_ENTRY_BYTES * n_queries)
         if self._max_entries < min(self._k, depth):

@@ -136,7 +136,7 @@ class ValueRecord:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a file written by `save`, by its path or URL. Everything in it is checked, whoever wrote it.
+        """Read a file written by `save`, by its path or URL. Everything in it is checked.
 
         Raises
         ------

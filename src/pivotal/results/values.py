@@ -249,8 +249,8 @@ class Values(CertainValues):
         ------
         ValueError
             If the values are not those of a game, so that there is no utility to share out; if their sum cannot be
-            told from zero within the error bound; or if its sign differs from that of `full_utility - empty_utility`,
-            so that scaling would turn the order of the points around.
+            distinguished from zero within the error bound; or if its sign differs from that of `full_utility -
+            empty_utility`, so that scaling would turn the order of the points around.
 
         Examples
         --------
@@ -259,7 +259,7 @@ class Values(CertainValues):
         """
         if self.full_utility is None or self.empty_utility is None:
             raise ValueError(
-                f"normalized values share out what the whole training set earns; these values{self._of_method()} are "
+                f"normalized values share the utility of the full training set; these values{self._of_method()} are "
                 "not those of a game and know no such sum. Use the values as they are."
             )
         total = math.fsum(self.values)

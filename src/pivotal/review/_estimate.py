@@ -40,7 +40,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Stop:
-    """Whether to go on."""
+    """Whether to continue."""
 
     stop: bool
     reason: str

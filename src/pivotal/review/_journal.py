@@ -160,7 +160,7 @@ class Journal:
         reviewer : str
             Who decides.
         batch : str
-            What is undone together. A batch that was written before is not written again, so that whoever got no
+            What is undone together. A batch that was written before is not written again, so that a page that got no
             answer can ask again.
 
         Returns

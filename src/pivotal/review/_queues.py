@@ -75,7 +75,7 @@ class Query:
 
 
 def as_rows(content: Any, n_rows: int) -> list[int]:
-    """Return numbers of rows from what a page sent, each once; raise ValueError where they are none."""
+    """Return numbers of rows from what a page sent, each once; raise ValueError where they are not."""
     if not isinstance(content, list) or len(content) > 100_000:
         raise ValueError("rows must be a list of at most 100000 row numbers.")
     if any(isinstance(row, bool) or not isinstance(row, int) or not 0 <= row < n_rows for row in content):

@@ -108,7 +108,7 @@ class Record:
         return self._rulings.values()
 
     def is_conflict(self, row: int) -> bool:
-        """Whether reviewers decided differently about a row; those who are unsure do not decide."""
+        """Whether reviewers decided differently about a row; an unsure reviewer does not decide."""
         return row in self._conflicts
 
     def conflicts(self) -> list[int]:

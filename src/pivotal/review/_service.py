@@ -1,4 +1,4 @@
-"""Where a review stands for those who open the page: being prepared, ready, failed, or finished."""
+"""Where a review stands for the pages: being prepared, ready, failed, or finished."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ReviewService:
         self.asking_failed = ""
         try:
             self.session.ask_again()
-        except Exception as error:  # noqa: BLE001  # the page says it; the review goes on
+        except Exception as error:  # noqa: BLE001  # the page says it; the review continues
             self.asking_failed = str(error)
 
     def progress(self) -> dict[str, Any]:

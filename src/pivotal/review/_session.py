@@ -49,7 +49,7 @@ class Session:
     Attributes
     ----------
     lock : RLock
-        Held by whoever looks at several things that belong together.
+        Held while several things are looked at that belong together.
     """
 
     def __init__(

@@ -70,7 +70,7 @@ def review(
     """Decide about suspects on a page in the browser, and return the decisions when the page is closed.
 
     The page is served on this machine, to this machine only. Every decision is in the journal before the page shows
-    the next suspect; calling this again goes on where it stopped. Interrupting it returns the decisions so far.
+    the next suspect; calling this again resumes where it stopped. Interrupting it returns the decisions so far.
 
     Parameters
     ----------

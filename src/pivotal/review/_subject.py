@@ -49,7 +49,7 @@ class Classes:
         if len(self._codes) < len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise ValueError(
-                f"labels must read differently to be told apart by people; got two that read {twice!r}, such as a "
+                f"labels must read differently to be distinguished by people; got two that read {twice!r}, such as a "
                 "number and a text. Convert them to one type."
             )
         self.n_given = len(self.names)

@@ -78,7 +78,7 @@ class Cells(NamedTuple):
 
 
 def is_numeric(kind: Any) -> bool:
-    """Whether an Arrow type is of numbers; truth values are none."""
+    """Whether an Arrow type is numeric; booleans are not."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 

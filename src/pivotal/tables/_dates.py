@@ -176,7 +176,7 @@ def _with_seconds(text: Any) -> Any:
 
 
 def _form(text: Any) -> dict[str, Any]:
-    """Return how dates are written; raise where day and month cannot be told apart."""
+    """Return how dates are written; raise where day and month cannot be distinguished."""
     present = text.dropna().str.strip()
     if not present.str.contains("/").any():
         return {"dayfirst": True} if present.str.contains(r"^\d{1,2}\.", regex=True).any() else {"format": "ISO8601"}

@@ -113,7 +113,7 @@ def _left_out(files: list[Path], root: Path) -> str:
     reasons = [f"{without} in no folder of a class"] if without else []
     reasons += [f"{kinds}{', ...' if len(endings) > 4 else ''}"] if endings else []
     which = "1 file is" if len(files) == 1 else f"{len(files)} files are"
-    return f"{which} left out: {'; '.join(reasons)}. Images end in {', '.join(ENDINGS)}."
+    return f"{which} omitted: {'; '.join(reasons)}. Images end in {', '.join(ENDINGS)}."
 
 
 def read_dataset(path: str, limit: Limit) -> Table:

@@ -150,7 +150,7 @@ def _not_an_object(name: str, row: int, line: int) -> ValueError:
 def _too_deep(name: str, row: int, line: int) -> ValueError:
     return ValueError(
         f"{name} must not nest lists and objects more than {_DEEPEST} deep; row {row} (0-based, line {line}) does. "
-        "Leave out what is nested."
+        "Omit what is nested."
     )
 
 

@@ -17,7 +17,7 @@ from pivotal.core.types import AnyArray, FloatArray
 
 __all__ = ["Interval", "count_in", "find_medians"]
 
-_BITS: Final = 16  # an interval is counted in at most so many parts, as a power of two
+_BITS: Final = 16  # an interval is counted in at most this many parts, as a power of two
 _FEW: Final = 1 << 16  # so many numbers are counted one by one
 
 

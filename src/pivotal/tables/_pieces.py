@@ -211,7 +211,7 @@ def _is_data(file: str) -> bool:
 
 def _not_parquet(name: str) -> ValueError:
     return ValueError(
-        f"with --scheduler tables are read from Parquet files; got {name}. Convert it, or leave out --scheduler."
+        f"with --scheduler tables are read from Parquet files; got {name}. Convert it, or omit --scheduler."
     )
 
 

@@ -198,7 +198,7 @@ def _width(name: str, vectors: AnyArray, question: ProfileRequest) -> Width:
         if float(np.abs(vectors).max(initial=0.0)) > LARGEST:
             raise ValueError(
                 f"column {name!r} of {question.name} must stay within {LARGEST:.0e} to be standardised; leave it as it "
-                "is with --scale none, or leave it out with --ignore."
+                "is with --scale none, or omit it with --ignore."
             )
         moments = Moments.of(vectors)
     return Width(vectors.shape[1], vectors.dtype, moments)

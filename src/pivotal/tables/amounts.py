@@ -91,7 +91,7 @@ def look_like_amounts(table: Table, name: str, gaps: Collection[str]) -> bool:
 def parse_amounts(
     texts: Collection[str | None], decimal: str = ".", before: str | None = None
 ) -> tuple[Any, int | None]:
-    """Return texts as numbers, NaN for None, and the place of the first that is none.
+    """Return texts as numbers, NaN for None, and the place of the first that is not a number.
 
     Where both a point and a comma occur in a cell, the last of them stands before the decimals. Where only one of them
     does in all cells, it separates thousands if that fits every cell and it is not what `decimal` names. With `before`,

@@ -186,7 +186,7 @@ def _numbers_rows(name: str, numbers: FloatArray) -> bool:
     return bool((numbers == np.floor(numbers)).all()) and len(np.unique(numbers)) == len(numbers)
 
 
-_MANY_ROWS: Final = 20  # so many different integers are no coincidence
+_MANY_ROWS: Final = 20  # this many different integers are no coincidence
 _ID_NAME: Final = re.compile(r"(?i).*[ _.-](id|key|code|uuid|guid|nr|no|num|number|index)|.*[a-z](Id|ID|Key|Nr|No)")
 
 

@@ -1,7 +1,7 @@
 """Tables that no single machine holds: features and labels as Dask arrays, from Parquet files that workers read.
 
 Two looks at the files come first: at their ends, for rows and types, and at the columns that are used, for means,
-deviations and categories. What comes out is cut as the files are, and read again by those who need it.
+deviations and categories. What comes out is cut as the files are, and read again by those that need it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def load_distributed(
     """Turn Parquet files into features and labels that are spread over workers.
 
     Columns become what they become on one machine, bit for bit, however the rows are cut; only texts and images, which
-    are embedded in one place, are left out. What a column is, is decided from the first rows; whether text is a
+    are embedded in one place, are omitted. What a column is, is decided from the first rows; whether text is a
     category, from all of them. All that is learned is learned from the training table alone.
 
     Parameters
@@ -179,7 +179,7 @@ def _array(source: Source, function: Callable[[Piece, Any], AnyArray], shared: A
 def _check_rows(source: Source, max_rows: int | None) -> None:
     if max_rows is not None and len(source) > max_rows:
         raise ValueError(
-            f"{source.name} has {len(source):,} rows, more than the {max_rows:,} that --max-rows allows; leave it out "
+            f"{source.name} has {len(source):,} rows, more than the {max_rows:,} that --max-rows allows; omit it "
             "if the workers have room."
         )
 
@@ -213,21 +213,21 @@ def _settle(survey: Survey, summary: Summary) -> tuple[dict[str, Kind], dict[str
     left_out: dict[str, tuple[str, str]] = {}
     for name, kind in question.kinds.items():
         if name in summary.gaps and summary.gaps[name].cells == summary.n_rows:
-            left_out[name] = ("empty", "left out: it has no content")
+            left_out[name] = ("empty", "omitted: it has no content")
         elif kind == "empty":
             raise ValueError(
                 f"column {name!r} of {question.name} has no content in its first rows, which say what a column is with "
                 "--scheduler; put rows with content first, or leave the column out with --ignore."
             )
         elif name in constant and name not in wanted:
-            left_out[name] = (kind, "left out: constant")
+            left_out[name] = (kind, "omitted: constant")
         elif kind == "category" and not _is_category(question, summary, name):
             if name in wanted:
                 raise ValueError(
                     f"column {name!r} of {question.name} cannot be a feature: it is text with too many different "
                     f"values; one-hot encode it with --categorical {name}."
                 )
-            left_out[name] = ("text", "left out: text with many different values")
+            left_out[name] = ("text", "omitted: text with many different values")
         else:
             kinds[name] = kind
     return kinds, left_out
@@ -275,5 +275,5 @@ def _check_summary(survey: Survey, summary: PieceSummary) -> None:
 def _treatment(name: str, what: tuple[str, str], done: Mapping[str, str]) -> Treatment:
     kind, words = what
     if kind in ("text", "image") and name not in done:
-        words = words if words.startswith("left out") else "left out: it is there to be looked at"
+        words = words if words.startswith("omitted") else "omitted: it is there to be looked at"
     return Treatment(name, kind, done.get(name, words))

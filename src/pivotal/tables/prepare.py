@@ -117,7 +117,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
     training = Training.of(train, used, roles, choice)
     asked = set() if roles.features is None else set(matching(train, roles.features, "--features"))
     for name in training.summary.constant(training.question) - asked:
-        treatments[name] = (used.pop(name), "left out: constant")
+        treatments[name] = (used.pop(name), "omitted: constant")
     used = used or embed_what_there_is(train, choice, roles)
     if not used and not train.beside:
         raise no_features(train.name, label, treatments)

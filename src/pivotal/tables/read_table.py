@@ -70,7 +70,7 @@ def read_table(
     id, owner : str, optional
         Columns that name the rows, and whose they are. The index of a data frame by default, and the numbers of rows.
     features, ignore, categorical, text, image, numbers : collection of str
-        Columns to use, to leave out, to one-hot encode, to look at only, that are paths of images, and that are numbers
+        Columns to use, to omit, to one-hot encode, to look at only, that are paths of images, and that are numbers
         as people write them; patterns such as "pixel*" as well.
     dates : bool, default=False
         Whether dates are features: time passed, and year, week and day as circles.

@@ -29,7 +29,7 @@ class Roles:
     features : collection of str, optional
         Columns to use, or patterns such as `pixel*`; all that can be used by default.
     ignore : collection of str
-        Columns to leave out, or patterns.
+        Columns to omit, or patterns.
     categorical, text, image : collection of str
         Columns to take for such, whatever they look like.
     missing : {"impute", "reject"}
@@ -124,7 +124,7 @@ def choose(train: Table, roles: Roles) -> Choice:
         elif name in (roles.id, roles.owner):
             treatments[name] = ("name", "names the rows" if name == roles.id else "names the owners")
         elif name in ignored:
-            treatments[name] = ("ignored", "left out, as asked")
+            treatments[name] = ("ignored", "omitted, as asked")
         else:
             looked_at.append(name)
     found = profile(train, looked_at, roles.gaps, roles.max_categories, said)
@@ -138,7 +138,7 @@ def choose(train: Table, roles: Roles) -> Choice:
             treatments[name] = (kinds[name], "")
             continue
         if wanted is not None and not asked and kind not in ("text", "image"):
-            treatments[name] = (kind, "left out, not among the features")
+            treatments[name] = (kind, "omitted, not among the features")
             continue
         kinds[name] = _settle(train, name, kind, asked, roles, remark)
         why = "" if kinds[name] == "date" and (roles.dates or asked) else _WHY.get(kinds[name], "")
@@ -186,7 +186,7 @@ def _named(train: Table, embedding: Embedding, looked_at: Collection[str]) -> di
     odd = next((column for column in found if column not in looked_at), None)
     if odd is not None:
         raise ValueError(
-            f"column {odd!r} of {train.name} has another part already and cannot be embedded; leave it out of --embed."
+            f"column {odd!r} of {train.name} has another part already and cannot be embedded; omit it from --embed."
         )
     return found
 
@@ -194,10 +194,10 @@ def _named(train: Table, embedding: Embedding, looked_at: Collection[str]) -> di
 _WHY: Final = {
     "text": "kept to be looked at",
     "image": "kept to be looked at",
-    "date": "left out; --dates makes features of it",
-    "rows": "left out: it numbers the rows",
-    "empty": "left out: it has no content",
-    "other": "left out: neither numbers nor text",
+    "date": "omitted; --dates makes features of it",
+    "rows": "omitted: it numbers the rows",
+    "empty": "omitted: it has no content",
+    "other": "omitted: neither numbers nor text",
 }
 
 

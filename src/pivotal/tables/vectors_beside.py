@@ -75,7 +75,7 @@ def _shared(table: Table, found: Table, key: str | None) -> str | None:
         held = ", ".join(map(repr, both))
         fix = f"match them by one with --id {naming[0]}" if naming else "none of them names each row of the table once"
         raise ValueError(
-            f"{found.name} has the columns {held}, as {table.name} has; {fix}, or leave them out of the file if its "
+            f"{found.name} has the columns {held}, as {table.name} has; {fix}, or omit them from the file if its "
             "rows are in the order of the table."
         )
     return None
@@ -97,7 +97,7 @@ def _vectors(found: Table, names: Sequence[str]) -> AnyArray:
     if lists or not numbers or len(numbers) < len(names):
         raise ValueError(
             f"{found.name} must hold one column of lists of numbers, or columns of numbers alone; its columns are "
-            f"{', '.join(map(repr, list(names)[:8]))}. Leave out the others."
+            f"{', '.join(map(repr, list(names)[:8]))}. Omit the others."
         )
     frame: Any = found.cells.select(numbers).to_pandas()
     return np.asarray(frame.to_numpy(dtype=np.float64))

@@ -55,7 +55,7 @@ def value_from_neighbors(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Values:
-    """Value training points from lists of neighbours: a vector database, an index, a metric of your own.
+    """Value training points from lists of neighbours: a vector database, an index, a custom metric.
 
     Parameters
     ----------

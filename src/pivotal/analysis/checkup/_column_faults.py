@@ -13,7 +13,7 @@ from pivotal.core.types import AnyArray, FloatArray
 
 __all__ = ["find_column_faults", "find_missing"]
 
-_FEWEST: Final = 20  # so many different integers are no coincidence
+_FEWEST: Final = 20  # this many different integers are no coincidence
 _DIFFERENT: Final = 0.9  # part of the rows that must differ; the others may be copies of rows
 _NAMED: Final = re.compile(
     r"(?i)(.*[ _.-])?(id|idx|index|key|uuid|guid|nr|no|num|number|row|rowid|record|serial)|.*[a-z](Id|ID|Key|Nr|No)"

@@ -144,7 +144,7 @@ def as_names(chosen: Collection[str] | str | None, name: str) -> tuple[str, ...]
 
 
 def check_name(one: Any, name: str) -> str:
-    """Return the name of a finding; raise ValueError, with what was probably meant, where it is none."""
+    """Return the name of a finding; raise ValueError, with what was probably meant, where there is no such finding."""
     if isinstance(one, str) and one in KINDS:
         return one
     close = difflib.get_close_matches(str(one).lower().replace("-", "_"), KINDS, n=1)

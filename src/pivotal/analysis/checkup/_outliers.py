@@ -13,7 +13,7 @@ from pivotal.core.types import AnyArray, FloatArray
 __all__ = ["find_outliers"]
 
 _FENCE: Final = 3.0  # Tukey's: beyond three times the quartile range is far out
-_ROUNDING: Final = 1e-9  # spreads below this part of the distances are none
+_ROUNDING: Final = 1e-9  # deviations below this part of the distances count as zero
 
 
 def find_outliers(near: AnyArray, distances: FloatArray, ids: AnyArray, threshold: float | None) -> Finding:

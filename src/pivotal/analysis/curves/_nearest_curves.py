@@ -74,7 +74,7 @@ class Neighbourhood:
 
     def describe(self) -> dict[str, Any]:
         """What the settings say of it."""
-        name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "of your own")
+        name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "custom")
         return {"k": self.k, "weights": str(self.weights), "metric": str(name)}
 
 

@@ -141,8 +141,8 @@ def selection_curve(
     order : str or int array, default="highest"
         Which come first, as in `removal_curve`.
     warm_start : int, float or array-like, default=0
-        Who is in from the start: so many points drawn at random, a share of the points, or training indices. Two curves
-        with the same `random_state` start from the same points.
+        Who is in from the start: a number of points drawn at random, a share of the points, or training indices. Two
+        curves with the same `random_state` start from the same points.
     model, k, weights, metric, metric_params, scoring, steps, label, n_jobs, random_state, progress
         As in `removal_curve`.
 

@@ -54,7 +54,7 @@ def as_scorer(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
 
 def name_of_scoring(scoring: Scoring) -> str:
     """What settings and messages say of a score."""
-    return scoring if isinstance(scoring, str) else str(getattr(scoring, "__name__", "of your own"))
+    return scoring if isinstance(scoring, str) else str(getattr(scoring, "__name__", "custom"))
 
 
 def as_task(scoring: Scoring, model: Any, y: Any) -> Task:
@@ -69,7 +69,7 @@ def as_task(scoring: Scoring, model: Any, y: Any) -> Task:
             return "regression"
         odd = labels[labels != np.floor(labels)][0]
         raise ValueError(
-            f'scoring="{scoring}" needs class labels, and fractions such as {odd} are none. '
+            f'scoring="{scoring}" needs class labels; got fractions such as {odd}. '
             'Use scoring="r2" for numbers, or give the classes names.'
         )
     return "classification"
@@ -77,7 +77,7 @@ def as_task(scoring: Scoring, model: Any, y: Any) -> Task:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A score that is the sum of what the queries earn.
+    """A score that is the sum over the queries.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Sum:
         return cls(name, truth, shares)
 
     def utility(self, predicted: FloatArray, queries: Any) -> FloatArray:
-        """Return what these queries earn with these predictions."""
+        """Return the scores of these queries with these predictions."""
         truth, shares = self.targets[queries], self.shares[queries]
         if self.name in ("accuracy", "balanced_accuracy"):
             return np.where(predicted == truth, shares, 0.0)

@@ -1,4 +1,4 @@
-"""How a score changes while training points go, come or are mended."""
+"""How a score changes while training points are removed, added or repaired."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Curve"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Curve:
-    """Scores of a model after so many points were removed, added or repaired.
+    """Scores of a model after this many points were removed, added or repaired.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Curve:
         object.__setattr__(self, "settings", freeze({} if settings is None else settings, "settings"))
 
     def area(self) -> float:
-        """Return the mean height of the curve: its area over its width."""
+        """Return the area under the curve: its area over its width."""
         width = float(self.counts[-1] - self.counts[0])
         return float(np.trapezoid(self.scores, self.counts)) / width if width else float(self.scores[0])
 

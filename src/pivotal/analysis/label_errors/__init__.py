@@ -2,7 +2,7 @@
 
     X, y ──┬──► _nearest            votes of the nearest rows; values, and the predictions that a row hurts
            ├──► _leaves             votes of the rows that share a leaf of a tree
-           ├──► _ridge, _landmarks  regressions that leave out the row they speak about
+           ├──► _ridge, _landmarks  regressions that omit the row they speak about
            └──► _model              what an estimator says, if one is passed
                   │
                _voters, _blend      who votes, and how much say each has

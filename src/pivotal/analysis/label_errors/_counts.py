@@ -31,7 +31,7 @@ _SLOPE: Final = 2.2  # of the log odds of being wrong, by the log ratio of the v
 # The interval on a log scale: a constant, per 1 - kappa, per log ratio of all outvoted labels to the estimate.
 _LOW: Final = (0.45, -2.5, -0.9)
 _HIGH: Final = (0.2, 0.0, 0.65)
-_NONE: Final = 1e-9  # fewer wrong labels than that are none
+_NONE: Final = 1e-9  # fewer wrong labels than that count as zero
 _SAMPLING: Final = 0.5  # times 1 / sqrt(count), for what chance adds
 
 
@@ -80,7 +80,7 @@ def count_errors(own: FloatArray, rival: FloatArray, given: CodeArray, predicted
 
 
 def error_chances(own: FloatArray, rival: FloatArray, count: float) -> FloatArray:
-    """Return how likely each label is to be wrong, if so many are; shape (n_rows,).
+    """Return how likely each label is to be wrong, if this many are; shape (n_rows,).
 
     Parameters
     ----------

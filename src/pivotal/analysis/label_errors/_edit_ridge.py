@@ -2,7 +2,7 @@
 
 With M the inverse of the penalised normal matrix and D the design of the edited rows, new weights and targets change
 the coefficients by M' D^T E, E being what the new targets have beyond the present fit, and M' = M - M D^T K D M follows
-from Woodbury's identity. A prediction that leaves out its own row needs the fitted value and the leverage, which are
+from Woodbury's identity. A prediction that omits its own row needs the fitted value and the leverage, which are
 inner products with both. Penalty and landmarks stay as they are.
 
 Some rows are watched: their design is kept, and an edit brings their predictions up to date at once. The others have

@@ -79,7 +79,7 @@ def find_label_errors(
         Some of "neighbors", "forest", "linear", "rbf", "laplace"; all but the neighbours by default. For sparse
         features all but "rbf", which says much what "linear" does there.
     k : int, default=20
-        Number of nearest neighbours that vote, or that are told of.
+        Number of nearest neighbours that vote, or that are shown.
     n_trees : int, default=100
         Trees of the forest; of more than 10 000 rows, as many as give each row as many votes. 0 asks the nearest
         neighbours alone, unless `voters` says otherwise: quicker.

@@ -154,7 +154,7 @@ def grow_forest(
 ) -> Any:
     """Return a fitted random forest whose leaves are neighbourhoods: no leaf is very small.
 
-    Arguments as in `ask_leaves`, with features as trees have them, and at most so many rows drawn for a tree.
+    Arguments as in `ask_leaves`, with features as trees have them, and at most this many rows drawn for a tree.
     """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 

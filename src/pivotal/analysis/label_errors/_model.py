@@ -48,7 +48,7 @@ def ask_model(model: Any, X: Any, codes: CodeArray, n_classes: int, *, seed: int
 
     n_folds = min(_N_FOLDS, int(np.bincount(codes).max()))
     if n_folds < 2:
-        raise ValueError("a model needs a label that occurs at least twice; every row has its own. Leave out model.")
+        raise ValueError("a model needs a label that occurs at least twice; every row has its own. Omit model.")
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class smaller than the number of folds is missing from some of them, which does no harm.

@@ -56,7 +56,7 @@ def ask_nearest(
 ) -> Nearest:
     """Let every row be a query to all others, in blocks.
 
-    In a random half of the rows, a row's neighbour of rank r is among its k nearest with chance reach(r). So many
+    In a random half of the rows, a row's neighbour of rank r is among its k nearest with chance reach(r). This many
     votes it gives the row for its own label; and as many the row casts on the neighbour.
 
     Parameters

@@ -54,7 +54,7 @@ class NumberErrors(LabelErrors):
 
     def by_class(self) -> pd.DataFrame:
         """Raise: there are no classes."""
-        raise ValueError("numbers have no classes; use by_group with groups of your own, such as annotators.")
+        raise ValueError("numbers have no classes; use by_group with custom groups, such as annotators.")
 
     def _chances(self, count: float) -> FloatArray:
         tiny = np.finfo(np.float64).tiny

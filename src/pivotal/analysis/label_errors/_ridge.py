@@ -1,4 +1,4 @@
-"""Ridge regression whose every prediction leaves out the row it is for, exactly, from one decomposition.
+"""Ridge regression whose every prediction omits the row it is for, exactly, from one decomposition.
 
 With H the matrix that takes the targets to the fitted values, the fit without row i predicts for it
 (fitted - h y) / (1 - h), h being H's diagonal entry: no row is fitted twice.

@@ -1,4 +1,4 @@
-"""Who votes: the nearest rows, rows in the same leaves, and regressions that leave out the row they speak about."""
+"""Who votes: the nearest rows, rows in the same leaves, and regressions that omit the row they speak about."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str,
         got = f"got {unknown[0]!r}" if unknown else "got none"
         raise ValueError(f"voters must be some of {', '.join(VOTERS)}; {got}. Leave them out for the usual ones.")
     if "forest" in asked and not n_trees:
-        raise ValueError("a forest needs trees to vote; got n_trees=0. Set n_trees=100, or leave it out of voters.")
+        raise ValueError("a forest needs trees to vote; got n_trees=0. Set n_trees=100, or omit it from voters.")
     return tuple(name for name in VOTERS if name in asked)
 
 
@@ -157,7 +157,7 @@ def make_regressions(
 
 
 def count_landmarks(n_rows: int, *, sparse: bool) -> int:
-    """Return how many landmarks serve so many rows: all of few, half of more, and never more than some."""
+    """Return how many landmarks serve this many rows: all of few, half of more, and never more than some."""
     return min(n_rows, _SPARSE_LANDMARKS) if sparse else min(n_rows, max(_FEW_LANDMARKS, n_rows // 2), _LANDMARKS)
 
 

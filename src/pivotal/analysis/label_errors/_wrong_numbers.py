@@ -26,7 +26,7 @@ from pivotal.core.types import FloatArray
 
 __all__ = ["find_wrong_numbers"]
 
-_FAR: Final = 4.0  # numbers farther than so many spreads from the median are taken for that far
+_FAR: Final = 4.0  # numbers farther than this many spreads from the median are taken for that far
 _UNEXPLAINED: Final = 3.0  # in the second round, the same about what the first predicted
 _SMALL: Final = 0.1  # share of the usual error below which errors are equally small
 _RIGHT: Final = 5.0  # degrees of freedom of right numbers

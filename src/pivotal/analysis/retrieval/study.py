@@ -49,7 +49,7 @@ class Study:
     groups : array of shape (n_documents,) or None
         Source of each document.
     game : Game
-        What a coalition earns.
+        Utility of a coalition.
     k : int
         Number of documents that are retrieved.
     """

@@ -1,4 +1,4 @@
-"""Selection: the rows that a model learns from nearly as well as from all of them; and rows better left out.
+"""Selection: the rows that a model learns from nearly as well as from all of them; and rows better omitted.
 
     X, y ──► _selection_data ──┬──► _surroundings   who is near whom; _confirmation: whose label the others confirm
              _wishes ──────────┤    _likeness       how much chosen rows look like the data
@@ -6,7 +6,7 @@
                                ├──► _rivals, _rival_libraries           other methods, by name
                                └──► _expectation, _smallest             what to expect of a selection
                                           └──► _selected    one frozen object
-    X, y ──► _harmful    rows to leave out, if that is shown to help
+    X, y ──► _harmful    rows to omit, if that is shown to help
 
 `benchmarks/selection.py` is the study behind the defaults; its tables are in `docs/selection.md`.
 """

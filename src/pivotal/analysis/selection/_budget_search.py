@@ -135,9 +135,7 @@ def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
         With groups, prices or both.
     """
     if wishes.quotas is not None:
-        raise ValueError(
-            "quotas go with single rows and a size; got them with groups or prices. Leave out one of them."
-        )
+        raise ValueError("quotas go with single rows and a size; got them with groups or prices. Omit one of them.")
     rng = np.random.default_rng(search.seed)
     around, data = search.around, search.around.data
     purse = _purse(search, wishes)

@@ -134,8 +134,8 @@ class Estimation:
     def of_sizes(self, sizes: Sequence[int]) -> list[Expectation]:
         """Return what to expect of selections of some sizes.
 
-        With the rows as queries, a fold's rows are left out, and as large a share of the others is selected. With test
-        data, a fold of these is left out of the queries.
+        With the rows as queries, a fold's rows are omitted, and as large a share of the others is selected. With test
+        data, a fold of these is omitted from the queries.
         """
         data = self.data
         folds = self.folds()
@@ -187,7 +187,7 @@ class Estimation:
             return [(seen, held) for seen, held in groups]
         n_folds = min(self.n_folds, n)
         if n_folds < 2:
-            raise ValueError("cross-validation needs at least two queries; got 1. Add test rows, or leave them out.")
+            raise ValueError("cross-validation needs at least two queries; got 1. Add test rows, or omit them.")
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.seed)
         _, codes, counts = np.unique(targets, return_inverse=True, return_counts=True)
         with warnings.catch_warnings():

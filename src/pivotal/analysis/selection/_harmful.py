@@ -34,12 +34,12 @@ _RELIABLE: Final = 2.0  # standard errors by which a model must be better off
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Removal:
-    """Rows to leave out, and why. Made by `pivotal.remove_harmful`; all arrays are read-only.
+    """Rows to omit, and why. Made by `pivotal.remove_harmful`; all arrays are read-only.
 
     Parameters
     ----------
     indices : int64 array
-        Rows to leave out, least valuable first; empty where nothing is reliably harmful.
+        Rows to omit, least valuable first; empty where nothing is reliably harmful.
     ids : array
         Their names.
     values, standard_errors : float64 arrays of shape (n_rows,)
@@ -49,7 +49,7 @@ class Removal:
     suspects : int64 array
         Rows of a value below 0 beyond its standard error whose label is rejected, least valuable first.
     gain, gain_error : float
-        What 1 and 5 nearest neighbours gain in accuracy, on rows that took no part, when such rows are left out, and
+        What 1 and 5 nearest neighbours gain in accuracy, on rows that took no part, when such rows are omitted, and
         the standard error; 0 if there are none or a number was asked for.
     requested : bool
         Whether a number of rows was asked for.
@@ -83,7 +83,7 @@ class Removal:
         return np.argsort(self.values, kind="stable")
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per row to leave out, least valuable first."""
+        """One line per row to omit, least valuable first."""
         rows = self.indices
         return pd.DataFrame(
             {
@@ -141,7 +141,7 @@ def remove_harmful(
     """Say which rows a model is better off without, if any.
 
     A row is suspected if its soft Banzhaf value to the predictions of the others is below 0 beyond its standard error,
-    and another label is more frequent than its own among its nearest k. Such rows are left out if that is shown to
+    and another label is more frequent than its own among its nearest k. Such rows are omitted if that is shown to
     help: nearest-neighbour models (1 and 5 neighbours) must be more accurate on rows that took no part, in 5-fold
     cross-validation, by more than 2 standard errors. On clean data they rarely are, and nothing is removed.
 
@@ -173,7 +173,7 @@ def remove_harmful(
     Returns
     -------
     Removal
-        Rows to leave out and rows to keep, with values, errors, and what is gained.
+        Rows to omit and rows to keep, with values, errors, and what is gained.
 
     Examples
     --------

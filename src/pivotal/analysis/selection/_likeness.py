@@ -21,7 +21,7 @@ __all__ = ["KernelMeans", "draw_tries"]
 
 _ALL_PAIRS: Final = 4000  # rows of which all pairs are kept
 _PAIRS_LOOKED_AT: Final = 1000  # rows whose distances give the scale
-_NARROW: Final = 4.0  # the median squared distance is so many times the width of the kernel
+_NARROW: Final = 4.0  # the median squared distance is this many times the width of the kernel
 _FREQUENCIES: Final = (128, 512)  # fewest and most
 _FEATURES: Final = 5 * 10**7  # frequencies of all rows together, if that is between the two
 _TRIES: Final = 4 * 10**6  # looks at a row for a place, of all places together

@@ -184,7 +184,7 @@ def select(
         "budget": wishes.budget,
         "n_included": int(wishes.include.sum()),
         "n_excluded": int(wishes.exclude.sum()),
-        "metric": metric if isinstance(metric, str) else "of your own",
+        "metric": metric if isinstance(metric, str) else "custom",
         "version": __version__,
     }
     return Selection(rows, names[rows], data.n_rows, chooser.name, chosen.facts, asked, found, estimation)

@@ -93,9 +93,9 @@ class Selection:
     def expect(self, model: Any = None, *, n_folds: int = 5, n_draws: int = 5) -> Expectation:
         """Estimate the accuracy that a model will have on other rows, by cross-validation.
 
-        The rows of each fold are left out, as large a share is selected from the others, and the model is fitted to it.
+        The rows of each fold are omitted, as large a share is selected from the others, and the model is fitted to it.
         The same is done with random selections of that size and with everything. Of more than 20 000 rows one part is
-        left out, not each in turn.
+        omitted, not each in turn.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Selection:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Selection:
-        """Read a file written by `save`. Everything in it is checked, whoever wrote it."""
+        """Read a file written by `save`. Everything in it is checked."""
         table, about = read_table(path)
         if about.get("content") != _CONTENT:
             raise ValueError(f"{path} holds no selection; give a file written by Selection.save.")

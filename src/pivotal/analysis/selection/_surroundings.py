@@ -25,7 +25,7 @@ _LEAVES: Final = 3 * 10**7  # that are kept, a number for each row and tree
 _FEWEST_TREES: Final = 10
 _FEWEST_QUERIES: Final = 2000
 _ROWS_AT_ONCE: Final = 50_000
-_SPARE: Final = 4  # lists are so many times longer than needed if members were spread evenly
+_SPARE: Final = 4  # lists are this many times longer than needed if members were spread evenly
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a coalition of training points earns: the definition itself, small enough to enumerate.
+"""Utility of a coalition of training points: the definition itself, small enough to enumerate.
 
 A game is an immutable object that answers two kinds of question about one query. `utility` is the definition, in exact
 fractions, for any one coalition. The other methods give the engine, for a block of queries in float64, what it needs
@@ -6,7 +6,7 @@ besides the values: the utility of everybody and of nobody, how far the utility 
 members of a coalition count.
 
 Peers who value nearest-neighbour data differ in how they break ties, what a third class does and what the empty
-coalition earns. These choices are options of the game, so that `repr` shows them.
+coalition. These choices are options of the game, so that `repr` shows them.
 """
 
 from pivotal.core.games._averaging import Regression, Soft, Threshold

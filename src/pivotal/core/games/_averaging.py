@@ -27,7 +27,7 @@ class Soft(Game):
         Divide the right votes by all votes of the k nearest members, or their number by k even where the coalition is
         smaller than k. The latter counts points: every vote must be 1.
     empty : float or Fraction, optional
-        What the empty coalition earns, and one without any votes. One divided by the number of classes when None (a
+        Utility of the empty coalition, and one without any votes. One divided by the number of classes when None (a
         guess), or 0 with ``divide_by="k"``.
 
     Examples
@@ -88,7 +88,7 @@ class Soft(Game):
 
 @dataclass(frozen=True)
 class Threshold(Game):
-    """The share of the members within a radius of the query that have the true label, one vote each.
+    """The share of the members within a radius of the query that have the true label, unweighted.
 
     All points that near vote, however many they are; k is not looked at. Points farther away never change anything and
     are worth 0. The methods below are given the labels of members within the radius only.
@@ -98,7 +98,7 @@ class Threshold(Game):
     radius : float
         Points at this distance from the query, or nearer, vote: finite, at least 0, in units of the metric.
     empty : float or Fraction, optional
-        What a coalition without members within the radius earns. One divided by the number of classes when None.
+        Utility of a coalition without members within the radius. One divided by the number of classes when None.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Threshold(Game):
         return self.shares(n_right, np.full(len(targets), labels.shape[1]), targets, n_classes)
 
     def shares(self, n_right: AnyArray, sizes: AnyArray, targets: AnyArray, n_classes: int) -> FloatArray:
-        """Return what everyone earns for each query, given how many points are near enough and how many are right."""
+        """Return the utility of the full training set, given how many points are near enough and how many are right."""
         shares = self.empty_utility(targets, n_classes)
         np.divide(n_right, sizes, out=shares, where=sizes > 0)
         return shares

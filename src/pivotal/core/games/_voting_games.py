@@ -23,17 +23,17 @@ class Hard(Game):
     """One if the vote of the k nearest members is right, averaged over the wrong classes.
 
     Each wrong class plays a game of its own against the true class: the coalition is right when the true class has
-    more votes among its k nearest members than the wrong class has. The empty coalition earns 0. When the label set
-    has only one class, there is one game, against a class that has no members.
+    more votes among its k nearest members than the wrong class has. The empty coalition has utility 0. When the label
+    set has only one class, there is one game, against a class that has no members.
 
     Parameters
     ----------
     tie : {"lose", "win"}
-        What equal votes earn: 0 or 1.
+        Utility of equal votes: 0 or 1.
     other_classes : {"count", "ignore"}
         In the game of two classes, members of other classes do not vote. They either take up places among the k
         nearest all the same, or are taken out before the k nearest are found; a coalition with neither of the two
-        classes then earns 0, as the empty one does.
+        classes then has utility 0, as the empty one does.
     scale : {"mean", "sum"}
         Mean over the wrong classes, or their sum.
 
@@ -123,7 +123,7 @@ class Hard(Game):
 class Plurality(Game):
     """One if the true class has more votes among the k nearest members than every other class, ties being lost.
 
-    The empty coalition earns 0, also when the label set has only one class.
+    The empty coalition has utility 0, also when the label set has only one class.
 
     Examples
     --------

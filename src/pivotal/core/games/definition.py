@@ -16,7 +16,7 @@ __all__ = ["Game", "as_ballots", "as_fraction", "check_classes", "check_option",
 
 
 class Game(ABC):
-    """What a coalition earns for one query.
+    """Utility of a coalition for one query.
 
     Classes are integer codes 0..n_classes-1 in the methods that take arrays, and any hashable label in `utility`.
 
@@ -99,7 +99,7 @@ class Game(ABC):
         return 1.0
 
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
-        """Return c such that leaving out all ranks beyond m moves a value by at most c * reach(m - 1) * spread.
+        """Return c such that omitting all ranks beyond m moves a value by at most c * reach(m - 1) * range.
 
         Two marginal contributions differ by at most twice the spread. They differ by at most the spread itself when
         a point can only help or only hurt, which holds for two-class votes that do not grow with the distance:
@@ -108,7 +108,7 @@ class Game(ABC):
         return 2.0
 
     def sees_only_top_k(self, n_classes: int) -> bool:
-        """Return whether the k nearest members of a coalition decide what it earns, so that `reach` bounds apply."""
+        """Return whether the k nearest members of a coalition decide its utility, so that `reach` bounds apply."""
         return True
 
     def parts(self) -> tuple[tuple[float, Game], ...]:

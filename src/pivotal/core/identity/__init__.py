@@ -1,6 +1,6 @@
 """Identity by content: two things have the same token if they compute the same, whatever they are called.
 
-Functions and classes are told apart by their code and by all that the code uses, objects by their class and state,
+Functions and classes are distinguished by their code and by all that the code uses, objects by their class and state,
 arrays by type, shape and bytes. What comes with an installed package counts by its name and the package's version.
 Tokens hold no address, no line number and no order of a set, so that they are the same in every process.
 """

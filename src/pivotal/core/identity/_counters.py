@@ -1,6 +1,6 @@
 """Counters and logs that code keeps: it writes them, and what it computes does not depend on them.
 
-Whatever is read anywhere, or might be, counts as content. A name is left out only where every use of it is a count or
+Whatever is read anywhere, or might be, counts as content. A name is omitted only where every use of it is a count or
 an addition to a log, and where it holds a plain number or container: the ``add`` of another object may do anything.
 """
 

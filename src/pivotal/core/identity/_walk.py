@@ -70,7 +70,7 @@ def token(*objects: Any) -> str:
             digests = walk.digest(objects), walk.digest_of_globals()
         return _hash(b"token", f"{__version__} {_FORMAT}".encode(), *digests).hex()
     except RecursionError:
-        raise TypeError("an object cannot be told by its content: it is nested too deeply.") from None
+        raise TypeError("an object cannot be identified by its content: it is nested too deeply.") from None
 
 
 class _Walk:
@@ -79,7 +79,7 @@ class _Walk:
     Parameters
     ----------
     counted : set of str
-        Attributes that are left out where they hold counters or logs.
+        Attributes that are omitted where they hold counters or logs.
     """
 
     def __init__(self, counted: frozenset[str]) -> None:
@@ -248,7 +248,7 @@ def _parts_of_object(content: Any, counted: frozenset[str]) -> tuple[Any, ...]:
 def _unknown(content: Any, why: str) -> TypeError:
     kind = f"{type(content).__module__}.{type(content).__qualname__}".removeprefix("builtins.")
     return TypeError(
-        f"an object of type {kind} cannot be told from others by its content ({why.rstrip('.')}); keep it out of what "
+        f"an object of type {kind} cannot be identified by its content ({why.rstrip('.')}); keep it out of what "
         "is passed and of the globals that functions use, or give its class a __getstate__ that says what counts."
     )
 

@@ -17,7 +17,7 @@ from pivotal.neighbors import Index, blocks, fitting_queries
 
 __all__ = ["EditState", "Finder", "Search", "as_kind", "stacked"]
 
-_SPARE, _SPARE_PART = 8, 8  # lists are longer than needed by so many points and by this part of what is needed
+_SPARE, _SPARE_PART = 8, 8  # lists are longer than needed by this many points and by this part of what is needed
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Search:
         Makes an index of a few points whose distances are, to the last bit, those that any larger index would find;
         None where that cannot be promised, so that new points mean a new search.
     votes : callable
-        Turns distances of neighbours, and the numbers of the queries, into votes; None for one vote each.
+        Turns distances of neighbours, and the numbers of the queries, into votes; None for unweighted.
     needed : int
         How many neighbours the votes depend on.
     """

@@ -1,7 +1,7 @@
 """The engine of points that change: what the queries say is kept, and asked again only where it changes.
 
 Two things are kept. Who is near whom is exchanged whole, in one assignment. The values follow from it; while they are
-brought up to date they count as unknown, so that an interruption costs nothing but time: the next who asks for them
+brought up to date they count as unknown, so that an interruption costs nothing but time: the next call
 has them computed from the lists.
 """
 
@@ -47,7 +47,7 @@ class EditableEngine:
     search : Search
         How neighbours are found.
     game : Game
-        What a coalition earns.
+        Utility of a coalition.
     k : int
         Number of neighbours that vote.
     points : array or CSR matrix of shape (n_train, n_features)

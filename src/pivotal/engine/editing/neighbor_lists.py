@@ -25,7 +25,7 @@ class NeighborLists:
     distances : float64 array of shape (n_queries, width)
         Their distances; infinite behind the last of a list.
     lengths : int64 array of shape (n_queries,)
-        How many points of a list are known. Whoever is not on it comes behind the last of them.
+        How many points of a list are known. A point that is not on it comes after the last of them.
     """
 
     indices: npt.NDArray[np.int32]
@@ -57,7 +57,7 @@ class NeighborLists:
         return int(self.indices.shape[1])
 
     def widened(self, width: int) -> NeighborLists:
-        """Return the lists with room for at least so many points."""
+        """Return the lists with room for at least this many points."""
         more = width - self.width
         if more <= 0:
             return self
@@ -119,7 +119,7 @@ class NeighborLists:
             The new points in the order of their distance from each query. Their indices are above all others, so they
             come behind everyone who is as near.
         n_known : int
-            Number of points before; a list of so many is complete.
+            Number of points before; a list of this many is complete.
         width : int
             Room that lists should have.
         """

@@ -6,9 +6,9 @@
     owner_balls     the same for games within a radius
     owner_engines   the sum over queries: exact, or sampled
 
-A coalition of owners earns what all their points earn together. Of each owner only the k points nearest to a query can
-ever vote, so a query is a game of at most k points per owner, however many there are. Where everyone within a radius
-votes, it is a game of two numbers per owner: points in the ball, and right ones.
+The utility of a coalition of owners is that of all their points together. Of each owner only the k points nearest to a
+query can ever vote, so a query is a game of at most k points per owner, however many there are. Where everyone within a
+radius votes, it is a game of two numbers per owner: points in the ball, and right ones.
 """
 
 from pivotal.engine.owners.owner_codes import Owners

@@ -96,7 +96,7 @@ class BallGame(OwnerGame):
     Parameters
     ----------
     game, semivalue : Threshold, Semivalue
-        What a coalition of points earns, and how coalitions of owners are drawn.
+        Utility of a coalition of points, and how coalitions of owners are drawn.
     owners : Owners
         Whose the training points are.
     holdings : Holdings
@@ -121,7 +121,7 @@ class BallGame(OwnerGame):
         self.labels = np.tile(np.array([RIGHT, WRONG], np.int32), n_owners)
         twice = owners._replace(codes=np.repeat(np.arange(n_owners, dtype=np.int32), 2))
         super().__init__(self.game, semivalue, twice, self.labels, k=self.k, n_classes=n_classes, tol=0.0)
-        # Whoever has no point in a ball changes nothing there: coalitions of the others are told apart.
+        # Whoever has no point in a ball changes nothing there: coalitions of the others are distinguished.
         self.looked_at = holdings.max_present
 
     @property

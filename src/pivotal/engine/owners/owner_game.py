@@ -1,4 +1,4 @@
-"""What the kernels need of a game of owners: who is near, what a coalition earns, and how likely it is."""
+"""What the kernels need of a game of owners: who is near, the utility of a coalition, and how likely it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OwnerGame(Drawing):
     Parameters
     ----------
     game, semivalue : Game, Semivalue
-        What a coalition of points earns, and how coalitions of owners are drawn.
+        Utility of a coalition of points, and how coalitions of owners are drawn.
     owners : Owners
         Whose the training points are.
     labels : int32 or float64 array of shape (n_train,)
@@ -47,7 +47,7 @@ class OwnerGame(Drawing):
     n_owners : int
         The players.
     looked_at : int
-        The nearest so many owners of a query decide, but for the tolerance.
+        The nearest this many owners of a query decide, but for the tolerance.
     cells : int array of shape (n_train,)
         Of the points of one cell only the k nearest can ever vote: those of an owner or, where third classes are left
         out of a game, those of a class of an owner.
@@ -77,7 +77,7 @@ class OwnerGame(Drawing):
         self.cells: AnyArray = owners.codes
         if self._pairs:
             self.cells = np.unique(owners.codes * np.int64(n_classes) + labels, return_inverse=True)[1]
-        # Every owner has a point at least: what holds for the nearest so many points holds for as many owners.
+        # Every owner has a point at least: what holds for the nearest this many points holds for as many owners.
         depth = self.n_owners if self._pairs else semivalue.depth(k, tol, self.n_owners, _FACTOR)
         self.looked_at = min(self.n_owners, max(depth, min(k, self.n_owners)))
         self._semivalue = semivalue
@@ -85,11 +85,11 @@ class OwnerGame(Drawing):
 
     @property
     def branches(self) -> int:
-        """At most so many cases must be told apart for one query."""
+        """At most this many cases must be distinguished for one query."""
         return sum(comb(self.looked_at, joined) for joined in range(min(self._k, self.looked_at) + 1))
 
     def too_many(self) -> str:
-        """Say what makes so many cases, and what to do about it."""
+        """Say why there are so many cases, and what to do about it."""
         return (
             f"{self.n_owners} owners and k={self._k} can make about 2^{self.branches.bit_length() - 1}. "
             'Use method="coalitions", a larger tol, or a smaller k.'
@@ -104,7 +104,7 @@ class OwnerGame(Drawing):
 
     @property
     def rules(self) -> Rules:
-        """What a coalition earns, for the kernels."""
+        """Utility of a coalition, for the kernels."""
         game, kind, rule = self._game, LEAD, self._rule
         if isinstance(game, Regression):
             kind = ERROR

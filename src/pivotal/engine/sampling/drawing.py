@@ -18,7 +18,7 @@ class Drawing:
     Parameters
     ----------
     game : Game
-        What a coalition earns.
+        Utility of a coalition.
     k, n_classes : int
         Number of neighbours that vote, and of classes.
     weight : float, default=1.0

@@ -16,7 +16,7 @@ __all__ = ["SampleState", "SampleSums", "SampleTotals"]
 
 @dataclass(frozen=True)
 class SampleSums:
-    """Sums over some queries, after so many samples of each."""
+    """Sums over some queries, after this many samples of each."""
 
     n_samples: int
     totals: FloatArray

@@ -22,7 +22,7 @@ from pivotal.research.bench.task import Task, make_task
 __all__ = ["Report", "Row", "run_bench"]
 
 _FORMAT: Final = 1
-# Points that value each other, at most: one of the peers keeps all pairs in memory.
+# Points of self-valuation, at most: one of the peers keeps all pairs in memory.
 _MOST_ALONE: Final = 20_000
 
 
@@ -128,13 +128,13 @@ def run_bench(
     Parameters
     ----------
     n, queries, dim, k : int
-        Training points, queries, features and neighbours. Where points value each other, the first 20 000 do.
+        Training points, queries, features and neighbours. Self-valuation uses the first 20 000.
     peers : sequence of str or Contender, optional
         Which ones; all that are known by default.
     pythons : mapping of str to str, optional
         The Python of the environment where a peer lives, for a peer or for all peers of a package.
     limit : float, default=120
-        Seconds: a contender that would take longer, going by a small run, is left out and the report says so.
+        Seconds: a contender that would take longer, going by a small run, is omitted and the report says so.
     rounds : int, default=3
         Runs of which the fastest counts.
     memory : bool, default=False

@@ -88,7 +88,7 @@ class Dataset:
 
     @property
     def images(self) -> AnyArray | None:
-        """The rows as images, shape (n, height, width) or (n, height, width, channels); None if they are none."""
+        """The rows as images, shape (n, height, width) or (n, height, width, channels); None if they are not images."""
         if self.image is None:
             return None
         images = self.X.reshape(len(self), *self.image)

@@ -186,7 +186,7 @@ def _load_bundled(one: Variant, variant: str | None, version: int | None) -> Dat
     from sklearn import datasets
 
     if variant not in (None, "full") or version is not None:
-        raise ValueError(f"{one.name} comes with scikit-learn in one form only; leave out variant and version.")
+        raise ValueError(f"{one.name} comes with scikit-learn in one form only; omit variant and version.")
     bunch = getattr(datasets, f"load_{one.name}")()
     return Dataset(
         bunch.data,

@@ -1,4 +1,4 @@
-"""What is known of each data set: where it is, what shape it has, what its labels mean, and what a file leaves out.
+"""What is known of each data set: where it is, what shape it has, what its labels mean, and what a file omits.
 
 Shapes and notes of the files were measured on the files themselves. Row counts at OpenML are given where the file of
 all rows confirms them; elsewhere only features and classes are known, and checked.

@@ -4,7 +4,7 @@
     EXPERIMENTS              the experiments by name
     published("f1")          the paper's tables as data
 
-A cell is one method on one data set in one run, kept in a small file, so that a run that was stopped goes on.
+A cell is one method on one data set in one run, kept in a small file, so that a stopped run resumes.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _EXTREME: Final = 0.1  # what the paper calls an extreme ratio of the classes
 _ENDING: Final = 0.1  # share of the points removed where the score is taken
 _METHODS: Final = ("bv-fast", "bv-uw", "sv-uw", "sv-soft", "rand")
 _LEFT_OUT: Final = (
-    "`sv` is left out: the time of its exact weighted values grows with the points, with k and with the sum of k "
+    "`sv` is omitted: the time of its exact weighted values grows with the points, with k and with the sum of k "
     "votes, and there are many settings here."
 )
 

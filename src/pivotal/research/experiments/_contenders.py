@@ -55,7 +55,7 @@ class Contender:
     def missing(self) -> str:
         """Say what it lacks; empty if nothing."""
         if self.method == "lava" and find_spec("ot") is None:
-            return "lava needs POT and is left out; install it with: pip install 'pivotal[lava]'."
+            return "lava needs POT and is omitted; install it with: pip install 'pivotal[lava]'."
         return ""
 
 
@@ -94,9 +94,9 @@ def play(name: str, task: Split, *, k: int, n_samples: int, seed: int, **setting
     task : Split
         Training points with the labels as given, and queries.
     k : int
-        Neighbours, for those who ask them.
+        Neighbours, for those that ask them.
     n_samples : int
-        Samples, for those who sample.
+        Samples, for those that sample.
     seed : int
         Where random numbers start.
     **settings

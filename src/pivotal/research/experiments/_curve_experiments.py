@@ -85,7 +85,7 @@ def areas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def area_tables(frame: pd.DataFrame, size: str, on: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return means and deviations of the areas, a row per data set and a column per method, one vote each."""
+    """Return means and deviations of the areas, a row per data set and a column per method, unweighted."""
     return averages(pick(areas(frame), size=size, on=on, weights="uniform"), "data", "method", "area")
 
 
@@ -171,8 +171,8 @@ def _removal_claims(frame: pd.DataFrame) -> list[Claim]:
         if first.empty:
             return None, "not measured"
         table = pivot(first, "data", "weights", "score")
-        table = table.rename(columns={"distance": "weighted", "uniform": "one vote each"})
-        return beats(table, "weighted", ["one vote each"])
+        table = table.rename(columns={"distance": "weighted", "uniform": "unweighted"})
+        return beats(table, "weighted", ["unweighted"])
 
     def flat(on: str) -> tuple[bool | None, str]:
         return beats(heights[on], "bv-uw", ["loo", "rand"], lowest=True)
@@ -235,7 +235,7 @@ def _flip_claims(frame: pd.DataFrame) -> list[Claim]:
 _SPLIT: Final = (
     "Of each data set 90 % are training points, 5 % the test set that the values are computed from, and 5 % fresh. "
     "Tables are standardised by the training part. k = 5; the score is the accuracy of a nearest-neighbour model with "
-    "one vote each."
+    "unweighted."
 )
 
 REMOVAL: Final = Experiment(

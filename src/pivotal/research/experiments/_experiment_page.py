@@ -191,7 +191,7 @@ def data_table(setup: Setup) -> str:
 
 
 def limits(setup: Setup) -> str:
-    """Say which methods are left out at full size."""
+    """Say which methods are omitted at full size."""
     capped = {name: CONTENDERS[name].most_rows for name in setup.methods if CONTENDERS[name].most_rows is not None}
     if not capped or setup.quick:
         return ""

@@ -25,7 +25,7 @@ MEASURES: Final = {
     "f1_at_twice": "F1, twice as many points inspected (the reading that fits the printed tables)",
     "precision_at_twice": "Precision, twice as many points inspected",
     "recall_at_twice": "Recall, twice as many points inspected",
-    "roc_auc": "ROC area",
+    "roc_auc": "ROC AUC",
     "average_precision": "Average precision",
 }
 """What is reported, and what it is."""
@@ -85,7 +85,7 @@ def _draw(frame: pd.DataFrame) -> Figure:
     shown = {
         "f1": "F1",
         "f1_at_twice": "F1, twice as many",
-        "roc_auc": "ROC area",
+        "roc_auc": "ROC AUC",
         "average_precision": "av. precision",
     }
     figure, axes = panels(list(shown.values()), height=3.0)

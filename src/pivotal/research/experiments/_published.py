@@ -13,7 +13,7 @@ __all__ = ["CAVEATS", "NO_FIGURES", "published"]
 CAVEATS: Final = (
     "The text predicts as many points as were flipped; precision, recall and F1 are then one number. In the printed "
     "tables they differ, in the proportions of a prediction of twice as many points. Both readings are given here.",
-    "The printed table called AUC-ROC has about 0.06 for random values, where a ROC area has 0.5. It is not a ROC "
+    "The printed table called AUC-ROC has about 0.06 for random values, where a ROC AUC has 0.5. It is not a ROC "
     "area; its order of methods can be compared, its figures cannot.",
     "The printed means and deviations fit two runs with 11 flipped labels each (our inference): 0.03 in F1 is one "
     "label. Orders of methods are compared here, not digits.",
@@ -29,7 +29,7 @@ def published(measure: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     measure : {"f1", "recall", "precision", "roc_auc"}, optional
-        Which table; all when None. What the paper calls AUC-ROC is no ROC area.
+        Which table; all when None. What the paper calls AUC-ROC is no ROC AUC.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Cells: the smallest pieces of an experiment, each measured once and kept in a small file.
 
-A run that was stopped goes on where it was: what is on the shelf is not measured again.
+A run that was stopped resumes where it stopped: what is in the cache is not measured again.
 """
 
 from __future__ import annotations

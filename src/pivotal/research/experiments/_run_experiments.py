@@ -59,7 +59,7 @@ class Reproduction:
     frame : pandas.DataFrame
         All figures, a row each.
     measured : int
-        Cells that were measured now; the others were on the shelf.
+        Cells that were measured now; the others were in the cache.
     files : tuple of Path
         What was written.
     """
@@ -96,7 +96,7 @@ def reproduce(
     out : path-like, default="reproduction"
         Folder for the pages, tables and figures, and for the cells: what was measured before is not measured again.
     datasets : sequence of str, optional
-        Which data sets; the paper's twelve by default. Those that are not here are left out.
+        Which data sets; the paper's twelve by default. Those that are not here are omitted.
     methods : sequence of str, optional
         Which contenders; all by default.
     runs : int, optional
@@ -118,7 +118,7 @@ def reproduce(
     progress : bool, default=False
         Whether to show a progress bar.
     echo : callable, default=print
-        Gets a line for each thing that is done or left out.
+        Gets a line for each thing that is done or omitted.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def _run(
     results = [(cell, kept) for cell in cells if (kept := cache.get(cell)) is not None]
     if not measure:
         echo(f"{one.name}: {len(results)} of {len(cells)} cells are there.")
-        # Times are told of together or not at all; the others do with less.
+        # Times are shown together or not at all; the others do with less.
         if not results or (one.alone and len(results) < len(cells)):
             return None
     frame = one.gather(results)

@@ -28,7 +28,7 @@ __all__ = ["MONTE_CARLO", "measure_sampler"]
 _SIZES: Final = {"uniform": 100_000, "distance": 10_000}  # points, as in the paper
 _QUICK_SIZES: Final = {"uniform": 400, "distance": 200}
 _SAMPLES: Final = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
-_TITLES: Final = {"uniform": "one vote each", "distance": "votes by distance"}
+_TITLES: Final = {"uniform": "unweighted", "distance": "votes by distance"}
 _DRAWN_AS: Final = {"coalitions": "bv-fast", "permutations": "sv"}
 
 

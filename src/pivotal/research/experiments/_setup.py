@@ -77,7 +77,7 @@ class Setup:
         return 50 if self.quick else 1000
 
     def sizes(self, name: str) -> dict[str, int]:
-        """Return the sizes at which a data set is used: a sample for all, and all rows for those who can."""
+        """Return the sizes at which a data set is used: a sample for all, and all rows for those that can."""
         rows = self.data[name].rows
         sizes = {"sample": min(self.rows, rows)}
         if rows > self.rows and not self.quick:
@@ -139,7 +139,7 @@ def look_up(chosen: Sequence[str], source: Source, echo: Callable[[str], object]
         try:
             data = source.load(name)
         except (OSError, ImportError) as error:
-            echo(f"{name} is left out: {' '.join(str(error).split())}")
+            echo(f"{name} is omitted: {' '.join(str(error).split())}")
             continue
         found[name] = Facts(len(data), data.n_features, data.n_classes, data.variant, data.note)
     return found

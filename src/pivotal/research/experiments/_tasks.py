@@ -61,7 +61,7 @@ def draw_task(cell: Cell, source: Source) -> Task:
         X, y, _ = imbalance(data.X, data.y, settings["ratio"], random_state=rng)
         data = replace(data, X=X, y=y)
     data = data.sample(settings["rows"], random_state=rng)
-    # Pixels share a scale, and scaling each by itself would make the empty corners loud.
+    # Pixels share a scale, and scaling each by itself would amplify the empty corners.
     train_X, train_y, X, y = data.split(_HELD_OUT, standardize=data.image is None, random_state=rng)
     # Files are often sorted by class, and of equal values the index decides: that must not be a hint.
     order = rng.permutation(len(train_y))
@@ -133,10 +133,10 @@ def measure_noisy(cell: Cell, source: Source) -> Result:
         "detection": detection(values, flipped).to_dict(),
     }
     for name, split, weights in _evaluations(cell, task):
-        mended = repair(
+        repaired = repair(
             values, *split, share=int(counts[-1]), steps=counts, k=cell.settings["k"], weights=weights, n_jobs=1
         )
-        result["flip"][name] = mended.curve.scores.round(6).tolist()
+        result["flip"][name] = repaired.curve.scores.round(6).tolist()
     return result
 
 
@@ -153,7 +153,7 @@ def _timed_values(cell: Cell, task: Split) -> tuple[npt.NDArray[np.float64], flo
 
 
 def _evaluations(cell: Cell, task: Task) -> list[tuple[str, Split, str]]:
-    """Return who scores: one vote each, and for a weighted method its own model as well."""
+    """Return who scores: unweighted, and for a weighted method its own model as well."""
     kinds = dict.fromkeys(("uniform", CONTENDERS[cell.method].weights))
     return [(f"{on}/{weights}", getattr(task, on), weights) for weights in kinds for on in ("seen", "fresh")]
 

@@ -1,9 +1,9 @@
 """The two-class game every algorithm of this package plays, and the checks of its inputs.
 
 The n training points are players, ranked 1..n from the nearest to the farthest of one query. Player m has a signed
-integer vote w(z_m): positive for the query's class, negative for the class it is told apart from, zero for a third
-class. A coalition earns 1 when the signed votes of its min(k, |S|) nearest members sum to more than zero
-(eq. `knn-value-function-binary`), else 0; the empty coalition earns 0, and so does a tie.
+integer vote w(z_m): positive for the query's class, negative for the class it is distinguished from, zero for a third
+class. A coalition has utility 1 when the signed votes of its min(k, |S|) nearest members sum to more than zero
+(eq. `knn-value-function-binary`), else 0; the empty coalition has utility 0, and so does a tie.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Algorithm: TypeAlias = Callable[[Sequence[int], int], list[Fraction]]
 
 
 def utility(votes: Sequence[int], k: int) -> int:
-    """Say what a coalition earns, given the votes of all its members, nearest first."""
+    """Return the utility of a coalition, given the votes of all its members, nearest first."""
     return int(sum(votes[:k]) > 0)
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from pivotal.research.paper._paper_game import as_integer, check_game, check_rank, swing
 
 Layer: TypeAlias = list[dict[int, int]]
-"""One size s of the table: layer[m][w] = f_i(w, s, m) for m = 0..n, zeros left out."""
+"""One size s of the table: layer[m][w] = f_i(w, s, m) for m = 0..n, zeros omitted."""
 
 
 def tail_counts(n: int, k: int) -> dict[int, int]:
@@ -72,12 +72,12 @@ def subset_counts(votes: Sequence[int], k: int, i: int) -> list[Layer]:
     k : int
         Number of neighbours that vote; a k beyond n is taken as n.
     i : int
-        Rank of the player left out, 1..n.
+        Rank of the player omitted, 1..n.
 
     Returns
     -------
     list of Layer, length k + 1
-        table[s][m][w] = f_i(w, s, m), zeros left out.
+        table[s][m][w] = f_i(w, s, m), zeros omitted.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def shapley_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     Returns
     -------
     list of Fraction, length n
-        Values, nearest first; they sum to what all n players earn together.
+        Values, nearest first; they sum to the utility of all n players.
 
     Examples
     --------

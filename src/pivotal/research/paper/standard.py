@@ -18,7 +18,7 @@ from typing import TypeAlias
 from pivotal.research.paper._paper_game import check_game, check_rank, swing
 
 Counts: TypeAlias = dict[tuple[int, int, int], int]
-"""{(w, s, m): f_i(w, s, m)}, zeros left out."""
+"""{(w, s, m): f_i(w, s, m)}, zeros omitted."""
 
 
 def subset_counts(votes: Sequence[int], k: int, i: int) -> Counts:
@@ -31,7 +31,7 @@ def subset_counts(votes: Sequence[int], k: int, i: int) -> Counts:
     k : int
         Number of neighbours that vote.
     i : int
-        Rank of the player left out, 1..n.
+        Rank of the player omitted, 1..n.
 
     Returns
     -------

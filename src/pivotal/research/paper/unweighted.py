@@ -21,7 +21,7 @@ from typing import TypeAlias
 from pivotal.research.paper._paper_game import check_game, check_unit
 
 Entries: TypeAlias = dict[tuple[int, int], int]
-"""{(w, s): number of subsets}, zeros left out."""
+"""{(w, s): number of subsets}, zeros omitted."""
 
 Tables: TypeAlias = dict[int, Entries]
 """{i: Entries}."""

@@ -133,6 +133,6 @@ export function showFinish(state, finish) {
       about.cleaned ? link("cleaned", `cleaned.${about.cleaned}`, "the table with the decisions applied") : null,
       link("decisions", "decisions.csv", "who decided what, when and why"),
       link("before-after", "before-after.html", "a page to send: accuracy, values, classes")),
-    make("footer", null, make("span", { class: "note" }, "The journal stays. Starting again goes on."),
+    make("footer", null, make("span", { class: "note" }, "The journal stays. Start again to continue."),
       make("button", { type: "button", class: "primary", onclick: finish }, "Finish and stop")));
 }

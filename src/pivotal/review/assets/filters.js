@@ -60,7 +60,7 @@ export function addFilters(state, askAll, changed) {
   return {
     focus: () => search.focus(),
     clear,
-    // Makes the controls say what the query is, whoever changed it.
+    // Makes the controls say what the query is.
     show() {
       const { query, strip } = state;
       queue.value = query.kind;

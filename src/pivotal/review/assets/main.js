@@ -190,7 +190,7 @@ async function undo() {
   }
 }
 
-// All voters judge the table as it is now; decisions go on meanwhile.
+// All voters judge the table as it is now; decisions continue meanwhile.
 async function askAll() {
   const { asked } = state.strip;
   if (!asked.possible || asked.running || state.finished) return;

@@ -1,4 +1,4 @@
-"""Finished blocks of queries on disk, so that a valuation goes on where the cluster that ran it died.
+"""Finished blocks of queries on disk, so that a valuation resumes after the cluster that ran it died.
 
 A folder has one file for each finished block, and one that says which valuation they belong to. A file appears under
 its name only when it is complete, and the one that names the valuation is made once: of two valuations that begin at

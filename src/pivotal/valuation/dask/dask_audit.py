@@ -25,7 +25,7 @@ def content_of(plan: Plan, points: Any, labels: Any) -> str:
 
 
 def of_content(checkpoint: Checkpoint, shards: Sequence[str], queries: Queries, targets: AnyArray) -> Checkpoint:
-    """Return the checkpoint for a block of queries to training points, told apart by what all of them hold."""
+    """Return the checkpoint for a block of queries to training points, distinguished by what all of them hold."""
     return checkpoint.of_data(token(list(shards), queries.points, targets))
 
 

@@ -132,7 +132,7 @@ def is_frame(candidate: Any) -> bool:
 
 
 def as_points(X: Any, name: str) -> Rows:
-    """Return features as chunks of rows; what they hold is looked at by those who read them.
+    """Return features as chunks of rows; what they hold is looked at by those that read them.
 
     Parameters
     ----------
@@ -213,5 +213,5 @@ def _names(part: Any) -> Any:
 
 
 def _as_features(part: Any, name: str) -> Any:
-    # A partition may be empty, and gaps are complained of by those who know which rows they are.
+    # A partition may be empty, and gaps are reported where the row numbers are known.
     return check_features(part, name) if len(part) else np.empty((0, part.shape[1]))

@@ -58,7 +58,7 @@ class Part:
     """Number of equal parts; None if `first` and `last` are rows."""
 
     def rows(self, n_rows: int) -> slice:
-        """Return the rows, of so many."""
+        """Return the rows, of this many."""
         if self.of is None:
             return slice(self.first, self.last)
         return slice(n_rows * self.first // self.of, n_rows * self.last // self.of)
@@ -309,13 +309,13 @@ class TooShort(ValueError):  # noqa: N818  # what happened says it better than w
 
 
 SHORT: Final = (
-    "lists must be longer for the tolerance, as third classes are left out of the game; ask the lazy values "
+    "lists must be longer for the tolerance, as third classes are omitted from the game; ask the lazy values "
     "themselves, which look farther, or raise tol."
 )
 
 
 def if_long_enough(shard: ShardValues, count: Count) -> FloatArray:
-    """Return the values of a shard, for those who cannot ask for longer lists."""
+    """Return the values of a shard, for callers that cannot ask for longer lists."""
     if count.short:
         raise TooShort(SHORT)
     return shard.values

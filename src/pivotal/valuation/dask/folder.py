@@ -52,7 +52,7 @@ class Folder:
         return {str(entry).rstrip("/").rpartition("/")[2] for entry in entries}
 
     def read(self, name: str, max_bytes: int | None = None) -> bytes:
-        """Return what a file holds, which must be no more than so many bytes.
+        """Return what a file holds, which must be no more than this many bytes.
 
         Raises
         ------

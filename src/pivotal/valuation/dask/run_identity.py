@@ -14,7 +14,7 @@ __all__ = ["identity_of"]
 def identity_of(problem: Problem) -> Identity:
     """Return what tells a valuation from any other.
 
-    Data are told apart by the names that Dask gives them, everything else by its content: a weight function that was
+    Data are distinguished by the names that Dask gives them, everything else by its content: a weight function that was
     edited, a metric of the user's, a semivalue of a class of the user's is another one, whatever it is called.
 
     Parameters

@@ -21,7 +21,7 @@ class RankingRecorder(PerQueryRecorder):
     Parameters
     ----------
     k : int
-        Number of documents that are retrieved; so many entries of every query are always kept.
+        Number of documents that are retrieved; this many entries of every query are always kept.
     queries : array of shape (n_queries,)
         Names of the queries.
     judgements : Judgements

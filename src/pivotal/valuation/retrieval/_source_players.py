@@ -48,7 +48,7 @@ class Players:
         self.width = max(1, min(self.width, depth))
 
     def branches(self, k: int) -> int:
-        """At most so many cases must be told apart for one query."""
+        """At most this many cases must be distinguished for one query."""
         return sum(comb(self.width, joined) for joined in range(min(k, self.width) + 1))
 
     def of(self, indices: IndexArray) -> tuple[CodeArray, IndexArray]:
@@ -78,7 +78,7 @@ class Players:
         return local, who
 
     def owned(self, game: RetrievalGame, block: Block, local: CodeArray, k: int, weight: float) -> tuple[Owned, Rules]:
-        """Return documents with their players, and what a coalition earns, for the kernels."""
+        """Return documents with their players, and the utility of a coalition, for the kernels."""
         n_queries, depth = block.labels.shape
         none: CodeArray = np.zeros((n_queries, 0), dtype=np.int32)
         terms = np.zeros((n_queries, 2, depth))

@@ -93,9 +93,9 @@ def value_retrieval(
         the beginning of a ranking of all documents, and the error bound says what the rest could change. False unless
         the retriever says so.
     unjudged : {"irrelevant", "ignore"}
-        Listed documents without a judgement count as irrelevant, as in trec_eval, or are left out of the game.
+        Listed documents without a judgement count as irrelevant, as in trec_eval, or are omitted from the game.
     no_relevant : {"zero", "skip"}
-        Queries without a relevant document count with a metric of 0, as in trec_eval, or are left out.
+        Queries without a relevant document count with a metric of 0, as in trec_eval, or are omitted.
     query_weights : array-like of shape (n_queries,) or mapping of queries to numbers, optional
         How much each query counts; an array is in the order of `relevance`.
     tol : float, default=1e-16

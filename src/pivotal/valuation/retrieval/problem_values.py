@@ -27,7 +27,7 @@ from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation
 
 __all__ = ["value_problem"]
 
-# Cases per query that are told apart without being asked to, and when asked to.
+# Cases per query that are distinguished without being asked to, and when asked to.
 _BRANCHES, _MOST_BRANCHES = 2**20, 2**24
 
 

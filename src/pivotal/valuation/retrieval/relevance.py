@@ -31,7 +31,7 @@ def relevance_from_answers(
     rankings : mapping of queries to lists of documents
         Whose documents are looked at.
     answers : mapping of queries to a text or several
-        What counts as an answer. Queries without one are left out.
+        What counts as an answer. Queries without one are omitted.
     texts : mapping of documents to str
         What the documents say.
 
@@ -126,7 +126,7 @@ def relevance_from_judge(
         Pairs that the judge is given at once.
     cache : path-like, optional
         File of JSON lines that grades are added to after each batch. What is in it is not asked again, so that a run
-        that was cut short goes on where it was. A query or document whose text has changed is asked again.
+        that was cut short resumes where it stopped. A query or document whose text has changed is asked again.
 
     Returns
     -------

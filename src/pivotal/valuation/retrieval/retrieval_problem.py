@@ -33,7 +33,7 @@ class Problem:
     documents, queries : arrays of shape (n_documents,) and (n_queries,)
         Their names.
     n_unjudged_queries : int
-        Queries that were ranked and left out, as nothing is judged for them.
+        Queries that were ranked and omitted, as nothing is judged for them.
     complete : bool
         Whether the retriever says that what it does not list is never found.
     """
@@ -59,7 +59,7 @@ class Problem:
         return self.part(kept)
 
     def without_unjudged(self) -> Problem:
-        """Return the same with documents left out of the lists that are not judged for their query."""
+        """Return the same with documents omitted from the lists that are not judged for their query."""
         condensed = np.empty(self.indices.shape, dtype=np.int64)
         for rows in blocks(len(self.judgements), fitting_queries(max(1, self.indices.shape[1]))):
             lists = np.ascontiguousarray(self.indices[rows], dtype=np.int64)

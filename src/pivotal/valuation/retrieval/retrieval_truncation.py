@@ -21,12 +21,12 @@ class RankingTruncation:
     """What documents beyond the lists could change.
 
     They come after all that are listed, so they add to the utility of a coalition only while fewer than k listed
-    documents are in it, and never more than the relevant ones among them can earn at the best places.
+    documents are in it, and never more than the relevant ones among them can add at the best places.
 
     Parameters
     ----------
     game, semivalue, k : Game, Semivalue, int
-        What a coalition earns, how coalitions are drawn, and how many documents are retrieved.
+        Utility of a coalition, how coalitions are drawn, and how many documents are retrieved.
     utility_range : float
         Unit of the bounds: the largest range of the utility, over the queries.
     max_depth : int
@@ -50,7 +50,7 @@ class RankingTruncation:
         return self, np.zeros(n_players, dtype=np.int8), GameShape(n_players, 0, self.max_depth)
 
     def open_share(self, graded: Graded, indices: IndexArray) -> FloatArray:
-        """Return, for each query, what its unlisted documents can earn at most, in units of the range."""
+        """Return, for each query, what its unlisted documents can add at most, in units of the range."""
         if graded.missed.shape[1] == 0 or self.utility_range == 0.0:
             return np.zeros(len(indices))
         lost = most_missed(self.game, graded.missed, graded.best, self.k)
@@ -83,7 +83,7 @@ def most_missed(game: Game, grades: FloatArray, best: FloatArray, k: int) -> Flo
     Parameters
     ----------
     game, k : Game, int
-        What a coalition earns, and how many documents are retrieved.
+        Utility of a coalition, and how many documents are retrieved.
     grades, best : float64 arrays of shape (n_queries, n)
         Grades of the documents, and of all that are judged: the range of the utility, where they are the same.
     """

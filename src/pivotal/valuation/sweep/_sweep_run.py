@@ -150,7 +150,7 @@ class _Shared:
     Parameters
     ----------
     search : callable
-        Gives indices and distances of so many neighbours, for a slice of the queries.
+        Gives indices and distances of this many neighbours, for a slice of the queries.
     depth : int
         How many neighbours to ask for at first.
     """
