@@ -102,12 +102,6 @@ def test_files_that_hold_something_else_are_ignored(tmp_path: Path, arrays: dict
     assert set(found) == {1}
 
 
-def test_a_folder_that_cannot_be_written_to_costs_the_cache_and_not_the_work(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    X = embedder(Counting(), tmp_path / "file" / "cache").fit_transform(WORDS)
-    np.testing.assert_array_equal(X, Counting()(WORDS))
-
-
 def test_threads_that_write_at_once_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "_SHARD_ROWS", 3)
     results: list[Any] = []
@@ -175,6 +169,25 @@ def test_size_and_clearing(tmp_path: Path) -> None:
     assert cache.size() > 0
     cache.clear()
     assert cache.size() == 0
+
+
+def test_those_of_earlier_versions_are_cleared_too(tmp_path: Path) -> None:
+    (tmp_path / "v1" / "0f").mkdir(parents=True)
+    (tmp_path / "v1" / "0f" / "shard.npz").write_bytes(b"old")
+    EmbeddingCache(tmp_path).clear()
+    assert EmbeddingCache(tmp_path).size() == 0
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_once_and_costs_no_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "_SHARD_ROWS", 4)
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    model = embedder(Counting(), tmp_path / "cache", batch_size=2)
+    with pytest.warns(UserWarning, match="embeddings are not cached, so that they are computed again") as said:
+        X = model.fit_transform(WORDS)
+    np.testing.assert_array_equal(X, Counting()(WORDS))
+    assert len(said) == 1
 
 
 def test_where_embeddings_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from pivotal.core.atomic import atomic_open
-from pivotal.core.notices import logger
+from pivotal.core.notices import logger, notify
 from pivotal.core.types import AnyArray
 
 __all__ = ["DIGEST_BYTES", "EmbeddingCache", "ModelVectors", "default_folder"]
@@ -78,8 +78,9 @@ class EmbeddingCache:
         return sum(file.stat().st_size for file in self.folder.rglob("*.npz"))
 
     def clear(self) -> None:
-        """Delete all embeddings."""
-        shutil.rmtree(self.folder / f"v{_FORMAT}", ignore_errors=True)
+        """Delete all embeddings, those of earlier versions too."""
+        for folder in self.folder.glob("v[0-9]*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class ModelVectors:
@@ -95,6 +96,7 @@ class ModelVectors:
         self._keys: list[bytes] = []
         self._vectors: list[AnyArray] = []
         self._since = time.monotonic()
+        self._failed = False
 
     def __enter__(self) -> ModelVectors:
         return self
@@ -152,7 +154,9 @@ class ModelVectors:
             with atomic_open((self._folder / f"{secrets.token_hex(8)}.npz").resolve()) as file:
                 np.savez(file, keys=keys, vectors=vectors)
         except OSError as error:
-            logger.warning("embeddings were not cached: %s", error)
+            if not self._failed:
+                notify(f"embeddings are not cached, so that they are computed again next time: {error}")
+            self._failed = True
 
 
 def _read(file: Path) -> tuple[list[bytes], AnyArray] | None:
