@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,6 +83,27 @@ def test_a_saved_sentence_transformer(sentence_model: Path) -> None:
     np.testing.assert_allclose(X, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(X[0], X[5])
     assert embedder.note == "by the sentence-transformers model model"
+
+
+class RunsCode:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
+def test_weights_that_could_run_code_are_not_loaded(sentence_model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(sentence_model, folder)
+    for file in folder.rglob("*.safetensors"):
+        need("torch").save({"weight": RunsCode(tmp_path / "ran")}, file.with_name("pytorch_model.bin"))
+        file.unlink()
+    with pytest.raises(ValueError, match="holds more than weights in a file that could run code"):
+        SentenceTransformerText(folder).fit_transform(SENTENCES)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_sentence_transformer_remembers_and_is_told_by_its_weights(sentence_model: Path, tmp_path: Path) -> None:

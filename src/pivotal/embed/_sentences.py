@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 from typing import Any, Literal
 
 from pivotal.embed._embedder import ModelEmbedder
-from pivotal.embed._torch import choose_device, need_torch, state_digest
+from pivotal.embed._torch import choose_device, need_torch, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
 __all__ = ["Model2VecText", "SentenceTransformerText"]
@@ -55,6 +56,8 @@ class SentenceTransformerText(_NamedTextModel):
         device = choose_device(torch, self.device)
         try:
             return SentenceTransformer(self.name, device=device)
+        except pickle.UnpicklingError as error:
+            raise not_only_weights(self.name) from error
         except (OSError, ValueError, KeyError) as error:
             raise _not_loaded(self.name, "a model of sentence-transformers", error) from error
 

@@ -7,7 +7,7 @@ from typing import Any
 from pivotal.core.identity import is_installed, token
 from pivotal.embed._items import digest
 
-__all__ = ["choose_device", "need_torch", "state_digest"]
+__all__ = ["choose_device", "need_torch", "not_only_weights", "state_digest"]
 
 # Told with the weights, or set while vectors are computed.
 _ELSEWHERE = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"})
@@ -72,3 +72,11 @@ def _bytes_of(tensor: Any) -> bytes:
 
     raw: bytes = tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
     return raw
+
+
+def not_only_weights(name: str) -> ValueError:
+    """Return an error for a pickle that torch did not load, as it could run code."""
+    return ValueError(
+        f"{name} holds more than weights in a file that could run code, and is not loaded; save it as safetensors "
+        "where you trust it."
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pivotal.embed._embedder import ModelEmbedder
-from pivotal.embed._torch import choose_device, need_torch, state_digest
+from pivotal.embed._torch import choose_device, need_torch, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
 __all__ = ["OpenClipImages", "TimmImages"]
@@ -76,6 +77,8 @@ class _Network(ModelEmbedder):
             raise ImportError(
                 f"{self._package} cannot be imported ({first}); install it with: pip install 'pivotal[image-models]'"
             ) from error
+        except pickle.UnpicklingError as error:
+            raise not_only_weights(self.name if self.weights is None else str(self.weights)) from error
         except (OSError, RuntimeError, ValueError, KeyError) as error:
             first = next(iter(str(error).splitlines()), type(error).__name__)
             raise ValueError(f"{self.name} cannot be loaded by {self._package}: {first}") from error
