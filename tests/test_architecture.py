@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tokenize
 from collections import Counter
 from pathlib import Path
 
@@ -166,3 +168,56 @@ def test_what_is_private_stays_in_its_file(file):
 def test_the_rule_about_private_attributes_can_fail():
     code = "class A:\n    def f(self, other):\n        return self._own + other._engine\n"
     assert private_attributes(ast.parse(code)) == {"_engine"}
+
+
+# ---- vocabulary
+
+# Names that read like a riddle, each with a word of the field in its place.
+RIDDLES = {
+    "Arrivals", "Desk", "Errand", "ForeignIndex", "Forgetful", "Keeper", "Lists", "Scene", "Shelf", "Stopped", "Tally",
+    "Told", "Voters", "_Sums", "_told", "breathe", "desk", "earns", "errand", "everyone", "in_words", "keeper", "loud",
+    "nobody", "run_on", "seats", "shelf", "spread", "third_class", "told", "whole_file",
+}  # fmt: skip
+LIMITS_WITHOUT_A_UNIT = {"least", "most"}  # as parameters: say of what, as in max_depth and min_rows
+PROSE = re.compile(
+    r"\b(in earnest|nought|fellows|mend the|whole numbers?|at hand|loudness|errand|nobody earns|everyone earns"
+    r"|one vote each|value each other|worth less than nothing|goes on where|programme|such as \S+ are none)\b"
+    r"|\bis none\."
+)
+ROOT = HOME.parents[1]
+
+
+def names_in(file: Path) -> dict[str, int]:
+    """Identifiers of a file, with a line in which they occur."""
+    with file.open("rb") as stream:
+        return {
+            token.string: token.start[0] for token in tokenize.tokenize(stream.readline) if token.type == tokenize.NAME
+        }
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_names_are_words_of_the_field(room):
+    for file in files_of(room):
+        found = names_in(file)
+        assert not RIDDLES & found.keys(), f"{file.relative_to(HOME)}:{found[min(RIDDLES & found.keys())]}"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arguments):
+                names = {argument.arg for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs)}
+                assert not names & LIMITS_WITHOUT_A_UNIT, f"{file.relative_to(HOME)}: {names}"
+
+
+def test_prose_is_in_words_of_the_field():
+    pages = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if page.exists()]
+    scripts = (HOME / "review" / "assets").glob("*.js")
+    for file in [*FILES, *pages, *scripts]:
+        text = file.read_text(encoding="utf-8")
+        found = PROSE.search(text)
+        assert found is None, f"{file.name}:{text.count(chr(10), 0, found.start()) + 1}: {found.group()}"
+
+
+def test_the_vocabulary_test_finds_what_it_looks_for(tmp_path):
+    (tmp_path / "odd.py").write_text("def told(most):\n    return most\n", encoding="utf-8")
+    assert RIDDLES & names_in(tmp_path / "odd.py").keys() == {"told"}
+    assert PROSE.search("fractions such as 0.5 are none")
+    assert PROSE.search("a whole number")
+    assert not PROSE.search("where X is None.")

@@ -221,7 +221,7 @@ def test_peers_that_are_installed_agree(name):
 def test_a_process_of_its_own_gives_the_same_values_and_watches_memory():
     task = make_task(300, 20, 4, k=3)
     here = measurement.measure(OURS[0], task, Limits(1))
-    there = subprocess_runner.measure_elsewhere(OURS[0], task, Limits(1, memory=True))
+    there = subprocess_runner.measure_in_subprocess(OURS[0], task, Limits(1, memory=True))
     assert (there.status, there.reason, there.version) == ("ran", "", here.version)
     np.testing.assert_array_equal(there.values, here.values)
     assert 0 <= there.megabytes < 500
@@ -235,7 +235,7 @@ def test_memory_of_everybody():
 
 
 def test_a_process_that_dies_is_told():
-    outcome = subprocess_runner.measure_elsewhere(
+    outcome = subprocess_runner.measure_in_subprocess(
         Honest(), make_task(9, 2, 2, k=1), Limits(1)
     )  # which it does not know
     assert outcome.status == "failed"
@@ -247,7 +247,7 @@ def test_a_process_that_does_not_end_is_stopped(monkeypatch):
         raise subprocess.TimeoutExpired("python", timeout)
 
     monkeypatch.setattr(subprocess, "run", wait)
-    outcome = subprocess_runner.measure_elsewhere(OURS[0], make_task(9, 2, 2, k=1), Limits(1, 10.0))
+    outcome = subprocess_runner.measure_in_subprocess(OURS[0], make_task(9, 2, 2, k=1), Limits(1, 10.0))
     assert (outcome.status, outcome.reason) == ("skipped", "stopped after 140 s")
 
 
@@ -263,7 +263,7 @@ def test_a_python_for_a_package_is_for_all_its_peers(monkeypatch):
         asked.append((contender.name, python))
         return measurement.Outcome("missing", "elsewhere")
 
-    monkeypatch.setattr(suite, "measure_elsewhere", note)
+    monkeypatch.setattr(suite, "measure_in_subprocess", note)
     run_bench(**SIZES, peers=["pydvl", "pydvl-parallel"], pythons={"pydvl": "that"})
     assert asked == [("pydvl", "that"), ("pydvl-parallel", "that")]
 

@@ -142,7 +142,7 @@ def _centre(cost: FloatArray, plan: FloatArray, potentials: FloatArray, mass: Fl
     of_sources, of_targets = group[:n_sources], group[n_sources:]
     # Potentials may move together within a group: room[a, b] is how far those of group a can rise against group b.
     slack = cost - extend(cost, potentials, 0.0)[:, np.newaxis] - potentials
-    room = _least_in_groups(_least_in_groups(slack, of_sources).T, of_targets).T
+    room = _minimum_in_groups(_minimum_in_groups(slack, of_sources).T, of_targets).T
     np.fill_diagonal(room, 0.0)
     # Shorter ways through other groups count as well; rounding must not make a way shorter than nothing.
     room = csgraph.floyd_warshall(csgraph.csgraph_from_dense(np.maximum(room, 0.0), null_value=np.inf))
@@ -152,7 +152,7 @@ def _centre(cost: FloatArray, plan: FloatArray, potentials: FloatArray, mass: Fl
     return np.asarray(-rise[of_targets])
 
 
-def _least_in_groups(table: FloatArray, group: AnyArray) -> FloatArray:
+def _minimum_in_groups(table: FloatArray, group: AnyArray) -> FloatArray:
     """Return the least entry of each column among the rows of each group."""
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(group.max() + 1))

@@ -74,7 +74,7 @@ def lava(
     max_pairs : int, default=10_000_000
         Most pairs of a training and a test point that are held in memory, at 50 to 80 bytes each. Beyond that
         the problem is solved for random samples of both sets, and all other training points get the potentials that
-        follow from those of the sampled test points. `settings["sampled"]` tells the sizes, or is None.
+        follow from those of the sampled test points. `settings["sampled"]` tells the sizes, or is `None`.
     max_iter : int, default=1000
         Most rounds of Sinkhorn's algorithm, where there is a regularisation.
     ids, n_jobs, progress

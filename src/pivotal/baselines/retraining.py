@@ -147,7 +147,7 @@ def value_by_retraining(
     errors: FloatArray | None = None
     drawn: int | None = None
     with closing(open_store(cache, game, scoring)) as store:
-        table = Table(game, store, tolerance, n_jobs, hurry=max_time is not None)
+        table = Table(game, store, tolerance, n_jobs, one_task_each=max_time is not None)
         if sampler == "exact":
             values, rounding = enumerate_all(table, measure, progress=progress)
         else:

@@ -49,7 +49,7 @@ class Table:
         A sample ends when a coalition has the utility of the full training set, up to less than this.
     n_jobs : int or None
         As joblib takes it.
-    hurry : bool
+    one_task_each : bool
         Whether time is limited, so that results should come in soon.
     """
 
@@ -57,7 +57,7 @@ class Table:
     store: Store
     tolerance: float | None
     n_jobs: int | None
-    hurry: bool
+    one_task_each: bool
 
     def play(self, plans: Iterable[Plan]) -> Generator[tuple[Plan, FloatArray]]:
         """Play the samples, and hand out each in its order with what its coalitions earned."""
@@ -67,7 +67,7 @@ class Table:
             while head := list(islice(waiting, 1)):
                 # One by one in one process: what was learned from a sample is known for the next.
                 per_task = 1 if n_workers == 1 else max(1, _COALITIONS_PER_TASK // len(head[0]))
-                per_round = n_workers * per_task * (1 if self.hurry or n_workers == 1 else _TASKS_PER_ROUND)
+                per_round = n_workers * per_task * (1 if self.one_task_each or n_workers == 1 else _TASKS_PER_ROUND)
                 batch = [*head, *islice(waiting, per_round - 1)]
                 keys = [[key_of(mask) for mask in plan.coalitions()] for plan in batch]
                 known = [self.store.recall(row) for row in keys]

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from pivotal.cli._failures import BROKEN_PIPE, INTERRUPTED, Failure, explain_failure, wants_traceback
 from pivotal.cli._parser import Parser
-from pivotal.cli._warnings import said_in_one_line
+from pivotal.cli._warnings import one_line_warnings
 
 _EPILOG: Final = """\
 example:
@@ -62,14 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     options = argparse.Namespace()
     try:
-        with said_in_one_line():
+        with one_line_warnings():
             status = _run(words, options)
         sys.stdout.flush()  # a closed pipe must be noticed here, not while the interpreter shuts down
     except BaseException as error:  # noqa: BLE001  every end has its exit code and its sentence
         failure = explain_failure(error, has_verbose=hasattr(options, "verbose"))
         if failure.sentence and failure.code != INTERRUPTED and wants_traceback(verbose=_is_verbose(words, options)):
             traceback.print_exception(error)
-        _last_words(failure, ends_process=argv is None)
+        _print_failure(failure, ends_process=argv is None)
         return failure.code
     return status
 
@@ -92,7 +92,7 @@ def _is_verbose(words: list[str], options: argparse.Namespace) -> bool:
     return getattr(options, "verbose", False) or "--verbose" in words
 
 
-def _last_words(failure: Failure, *, ends_process: bool) -> None:
+def _print_failure(failure: Failure, *, ends_process: bool) -> None:
     """Say what went wrong, and write what is left of the output or forget it.
 
     A disk that is full, or a pipe without a reader, must not speak up again while the interpreter shuts down. A program

@@ -102,7 +102,7 @@ def _started(n_workers: str | None, screen: Screen) -> Any:
     from dask.system import CPU_COUNT
     from distributed import LocalCluster
 
-    with _deaf_children():
+    with _children_ignore_interrupts():
         return LocalCluster(
             n_workers=int(n_workers or CPU_COUNT),
             threads_per_worker=1,
@@ -113,7 +113,7 @@ def _started(n_workers: str | None, screen: Screen) -> Any:
 
 
 @contextlib.contextmanager
-def _deaf_children() -> Iterator[None]:
+def _children_ignore_interrupts() -> Iterator[None]:
     """Start processes that Ctrl-C does not reach: they are ended by us. For that moment it does not reach us either."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -147,7 +147,7 @@ def _reached(address: str) -> Any:
     from distributed import Client
 
     try:
-        asyncio.run(asyncio.wait_for(_greet(address), _PATIENCE))
+        asyncio.run(asyncio.wait_for(_check_scheduler(address), _PATIENCE))
         return Client(address, timeout=_PATIENCE)
     except (OSError, TypeError, ValueError) as error:  # a wait that was too long is an OSError as well
         reason = "" if isinstance(error, OSError) else f" ({next(iter(str(error).splitlines()), '').rstrip('.')})"
@@ -156,7 +156,7 @@ def _reached(address: str) -> Any:
         ) from error
 
 
-async def _greet(address: str) -> None:
+async def _check_scheduler(address: str) -> None:
     """See whether anybody at an address speaks Dask's language; a client would wait for an answer without end."""
     from distributed.comm import connect
     from distributed.security import Security

@@ -8,11 +8,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["said_in_one_line"]
+__all__ = ["one_line_warnings"]
 
 
 @contextlib.contextmanager
-def said_in_one_line() -> Iterator[None]:
+def one_line_warnings() -> Iterator[None]:
     """Print warnings as `pivotal: warning: ...` on stderr for a while."""
     before = warnings.showwarning
     warnings.showwarning = _say

@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
         progress=screen.progress,
         **{name: choice for name, choice in chosen.items() if choice is not None},
     )
-    screen.tell(tell_number(found))
+    screen.tell(describe_count(found))
     screen.detail(f"votes: {', '.join(f'{name} {weight:.2f}' for name, weight in found.settings['weights'].items())}")
     top = options.top if options.top is not None else 0 if options.quiet else _SHOWN
     if top and len(found.suspects):
@@ -192,7 +192,7 @@ def apply(options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def tell_number(found: LabelErrors) -> str:
+def describe_count(found: LabelErrors) -> str:
     """Say how many are suspects and how many are wrong: of as many suspects as were asked for, not all need be."""
     n, n_rows = len(found.suspects), len(found.scores)
     number, low, high = (round(end) for end in (found.n_wrong.count, found.n_wrong.low, found.n_wrong.high))

@@ -14,11 +14,11 @@ from typing import IO, Any
 
 from pivotal.core.urls import is_object_store, is_url, link_of, local_path, locate, readable_errors
 
-__all__ = ["Elsewhere", "Target", "atomic_open", "check_file", "target_of", "write_text"]
+__all__ = ["RemoteTarget", "Target", "atomic_open", "check_file", "target_of", "write_text"]
 
 
 @dataclass(frozen=True, eq=False)
-class Elsewhere:
+class RemoteTarget:
     """A file to write on a file system of fsspec's.
 
     Parameters
@@ -47,7 +47,7 @@ class Elsewhere:
         return str(self.system._strip_protocol(link_of(url))) == self.path
 
 
-Target = Path | Elsewhere
+Target = Path | RemoteTarget
 
 
 def check_file(path: str | os.PathLike[str], example: str = "") -> Target:
@@ -70,8 +70,8 @@ def check_file(path: str | os.PathLike[str], example: str = "") -> Target:
         If it is a URL that nothing can be written to.
     """
     target = target_of(path)
-    if isinstance(target, Elsewhere):
-        return _check_elsewhere(target, example)
+    if isinstance(target, RemoteTarget):
+        return _check_remote(target, example)
     if os.path.isdir(target):  # noqa: PTH112  pathlib raises for a name that is too long
         raise _is_directory(path, example)
     if not target.parent.is_dir():
@@ -89,10 +89,10 @@ def target_of(path: str | os.PathLike[str]) -> Target:
     url = os.fspath(path)
     if "::" in url or url.startswith(("http://", "https://")):
         raise ValueError(f"cannot write {url}: nothing can be written there; use a store such as s3://bucket/name.")
-    return Elsewhere(url, *locate(url, "write"))
+    return RemoteTarget(url, *locate(url, "write"))
 
 
-def _check_elsewhere(target: Elsewhere, example: str) -> Elsewhere:
+def _check_remote(target: RemoteTarget, example: str) -> RemoteTarget:
     system, path = target.system, target.path
     root, _, name = path.lstrip("/").partition("/")
     bucketed = is_object_store(system) and not path.startswith("/")
@@ -130,7 +130,7 @@ def atomic_open(target: Target, path: str | os.PathLike[str] | None = None) -> I
     OSError
         If it cannot be written; nothing is left behind.
     """
-    if isinstance(target, Elsewhere):
+    if isinstance(target, RemoteTarget):
         with _uploaded(target) as file:
             yield file
         return
@@ -150,7 +150,7 @@ def atomic_open(target: Target, path: str | os.PathLike[str] | None = None) -> I
 
 
 @contextmanager
-def _uploaded(target: Elsewhere) -> Iterator[IO[bytes]]:
+def _uploaded(target: RemoteTarget) -> Iterator[IO[bytes]]:
     """Open a file of this machine that is sent elsewhere when it is complete."""
     # With the suffix, as stores tell from it what they serve: a page, or bytes to download.
     with tempfile.TemporaryDirectory(prefix="pivotal-") as folder:
@@ -164,7 +164,7 @@ def _uploaded(target: Elsewhere) -> Iterator[IO[bytes]]:
                 _send_and_rename(target, here)
 
 
-def _send_and_rename(target: Elsewhere, here: Path) -> None:
+def _send_and_rename(target: RemoteTarget, here: Path) -> None:
     parent, _, name = target.path.rpartition("/")
     temporary = f"{parent}/.{name[:64]}.{secrets.token_hex(6)}.tmp"
     try:

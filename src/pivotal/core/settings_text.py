@@ -25,7 +25,7 @@ def is_not_kept(text: object) -> bool:
 
 
 def kept(choice: Any, read: Callable[[str], Any]) -> str:
-    """Return the text that `read` turns into an equal choice, or the name of one for which there is none."""
+    """Return the text that `read` turns into an equal choice, or the name of one without such a text."""
     text = str(choice)
     try:
         same = bool(read(text) == choice)

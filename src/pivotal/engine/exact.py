@@ -149,7 +149,7 @@ class Engine(SummingEngine):
         return self.solved_block(indices, self.block(indices, votes, targets))
 
     def solved_block(self, indices: IndexArray, block: Block) -> Solved:
-        """Do the same where the labels of the neighbours are at hand, whatever points the engine knows itself."""
+        """Do the same where the labels of the neighbours are given, whatever points the engine knows itself."""
         values, dropped = self.solve(block)
         utilities = Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
         return Solved(indices, values, utilities, self.precision())

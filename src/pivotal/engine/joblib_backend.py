@@ -30,7 +30,7 @@ from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.truncation import NeighborVotes
 from pivotal.neighbors import ChunkedIndex, Index, blocks
 
-__all__ = ["WorkerTask", "Workers", "chosen_workers", "say_here", "supports_backend", "why_here"]
+__all__ = ["WorkerTask", "Workers", "chosen_workers", "supports_backend", "warn_backend_unused", "why_backend_unused"]
 
 
 _BLOCKS_PER_WORKER = 4
@@ -197,7 +197,7 @@ def supports_backend(engine: QueryCounter, index: Index) -> TypeGuard[Engine]:
     return exact and not isinstance(index, ChunkedIndex)
 
 
-def why_here(engine: QueryCounter, index: Index) -> str:
+def why_backend_unused(engine: QueryCounter, index: Index) -> str:
     """Say why blocks of queries are not solved elsewhere, where `supports_backend` says that they are not."""
     if isinstance(index, ChunkedIndex):
         return "training points in a file are read once for all of a block"
@@ -206,7 +206,7 @@ def why_here(engine: QueryCounter, index: Index) -> str:
     return "everyone within a radius is counted here" if isinstance(engine, RadiusEngine) else "samples are drawn here"
 
 
-def say_here(n_jobs: int | None, reason: str) -> None:
+def warn_backend_unused(n_jobs: int | None, reason: str) -> None:
     """Tell the user that the joblib backend that they chose is not used, if they chose one."""
     if chosen_workers(n_jobs) is not None:
         _say_unused(reason)

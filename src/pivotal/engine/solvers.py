@@ -74,7 +74,7 @@ class Solver(ABC):
         """Fill `out`, of shape (n_queries, n), with the value of each neighbour."""
 
 
-class _OneVoteEach(Solver):
+class _UnweightedSolver(Solver):
     """Closed forms: all they need of the semivalue are the chances `push` and `sizes`."""
 
     def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
@@ -87,7 +87,7 @@ class _OneVoteEach(Solver):
         return ()
 
 
-class _HardSolver(_OneVoteEach):
+class _HardSolver(_UnweightedSolver):
     game: Hard
 
     def __init__(self, game: Hard, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
@@ -138,7 +138,7 @@ class _HardSolver(_OneVoteEach):
         )
 
 
-class _PluralitySolver(_OneVoteEach):
+class _PluralitySolver(_UnweightedSolver):
     def scratch(self) -> tuple[Any, ...]:
         from pivotal.kernels.plurality import make_ballots
 
@@ -156,7 +156,7 @@ class _PluralitySolver(_OneVoteEach):
         plurality_values(block.labels, block.targets, self.k, *chances, slot_of_class, slots, ballots, out)
 
 
-class _SoftSolver(_OneVoteEach):
+class _SoftSolver(_UnweightedSolver):
     game: Soft
 
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
@@ -166,7 +166,7 @@ class _SoftSolver(_OneVoteEach):
         soft_values(_right(block), empty, self.k, self.game.divide_by == "size", self.push, self.sizes, out)
 
 
-class _RegressionSolver(_OneVoteEach):
+class _RegressionSolver(_UnweightedSolver):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.averages import regression_values
 

@@ -158,7 +158,7 @@ def from_pydvl(result: Any, *, n_queries: int = 1) -> Values:
 
 
 def _reader(result: Any) -> Any:
-    """Return how to look something up by pyDVL's name for it; what is not there is None."""
+    """Return how to look something up by pyDVL's name for it; what is not there is `None`."""
     if isinstance(result, Mapping):  # an open file of numpy.savez is one too
         if "values" not in result:
             raise ValueError(f"a result of pyDVL must have values; got {sorted(map(str, result))}.")

@@ -14,8 +14,8 @@ turns the moments (1, A, A²) into (1, A + a, A² + 2aA + a²) in either table, 
 
 A coalition without votes has utility `empty`; V_0 = 0 and V_d = ±empty at u = 0 make the formulas hold there.
 
-Only sums that can occur have a place. The votes of a list are least + g·o_i with the largest such g, so that the sum of
-s votes is s·least + g·j; the tables are indexed by (t, j) with s = k - t, and at rank i they cover j between s times
+Only sums that can occur have a place. The votes of a list are smallest + g·o_i with the largest such g, so a sum of
+s votes is s·smallest + g·j; the tables are indexed by (t, j) with s = k - t, and at rank i they cover j between s times
 the smallest and s times the largest o among the nearer ranks. For votes that vary little this is a narrow band, and
 for equal votes one number.
 """
@@ -183,7 +183,7 @@ def play(
     origin = integers[n : n + k + 1]
     band = integers[n + k + 1 : 3 * n + k + 3].reshape((n + 1, 2))
     rows = Rows(k, degree, origin, band)
-    least, grain = place_votes(votes, offset, band)
+    smallest_vote, grain = place_votes(votes, offset, band)
     vote_range = band[n, 1]
     origin[0] = 0
     start = 0
@@ -198,9 +198,9 @@ def play(
     size = (degree + 1) * table_size(k, vote_range)
     slots = min(n + 2, room.shape[0] // size - 2)
     tables = room[: (slots + 2) * size].reshape((slots + 2, size))
-    pay(full, 0, wide, k * least, grain, degree, empty)
+    pay(full, 0, wide, k * smallest_vote, grain, degree, empty)
     for t in range(1, k + 1):
-        pay(tables[0], origin[t], (k - t) * vote_range + 1, (k - t) * least, grain, degree, empty)
+        pay(tables[0], origin[t], (k - t) * vote_range + 1, (k - t) * smallest_vote, grain, degree, empty)
     walk(marks, offset, p, weight, rows, full, tables, terms, integers[3 * n + k + 3 :], out)
 
 
@@ -212,12 +212,12 @@ def table_size(k: int, vote_range: int) -> int:
 
 @kernel
 def place_votes(votes: CodeArray, offset: IndexArray, band: IndexArray) -> tuple[int, int]:
-    """Write votes as least + grain·offset, and fill the band of offsets; return least and grain."""
+    """Write votes as smallest_vote + grain·offset, and fill the band of offsets; return smallest_vote and grain."""
     n = offset.shape[0]
-    least = votes[:n].min()
+    smallest_vote = votes[:n].min()
     grain = 0
     for i in range(n):
-        offset[i] = votes[i] - least
+        offset[i] = votes[i] - smallest_vote
         if grain != 1:
             grain = math.gcd(grain, offset[i])
     grain = max(grain, 1)
@@ -227,15 +227,15 @@ def place_votes(votes: CodeArray, offset: IndexArray, band: IndexArray) -> tuple
     for i in range(n):
         band[i + 1, 0] = min(band[i, 0], offset[i])
         band[i + 1, 1] = max(band[i, 1], offset[i])
-    return least, grain
+    return smallest_vote, grain
 
 
 @kernel
-def pay(table: FloatArray, start: int, width: int, least: int, grain: int, degree: int, empty: float) -> None:
+def pay(table: FloatArray, start: int, width: int, smallest_vote: int, grain: int, degree: int, empty: float) -> None:
     """Fill a row with what is earned if nobody else joins, who would have no marks: V_0 = 1/u^degree, others zero."""
     plane = table.shape[0] // (degree + 1)
     for j in range(width):
-        u = float(least + grain * j)
+        u = float(smallest_vote + grain * j)
         for m in range(1, degree + 1):
             table[m * plane + start + j] = 0.0
         if u == 0.0:

@@ -104,7 +104,7 @@ def coalitions_of_owners(
     owned, rules, law : Owned, Rules, Law
         Who is near, the utility of a coalition, and where coalitions are drawn from.
     desk, scratch
-        Memory; contributions are counted in `scratch.tallies`.
+        Memory; contributions are counted in `scratch.sample_stats`.
     moments : float64 array of shape (2,)
         As in `sampling_sums.record`.
     """
@@ -125,7 +125,7 @@ def coalitions_of_owners(
                 present = gather_with(q, owner, n_others, owned, rules, workspace)
                 gain = utility_of_members(q, present, owned, rules, workspace) - now
             if gain != 0.0:
-                record(owner, scale * gain, 1.0, scratch.tallies, moments)
+                record(owner, scale * gain, 1.0, scratch.sample_stats, moments)
         for i in range(n_known):
             status[known[i]] = UNKNOWN
 
@@ -152,7 +152,7 @@ def orders_of_owners(
                 others[j] = workspace.members[j]
             after = utility_of_members(q, present, owned, rules, workspace)
             if after != now:
-                record(owner, scale * (after - now), law.weights[s], scratch.tallies, moments)
+                record(owner, scale * (after - now), law.weights[s], scratch.sample_stats, moments)
             now = after
 
 

@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
     counts: AnyArray
     """Who plays; bool, shape (depth,)."""
 
-    tallies: FloatArray
+    sample_stats: FloatArray
     """Marginal contributions so far, see `record`: shape (3, depth), zero between batches."""
 
     terms: FloatArray

@@ -33,7 +33,7 @@ def utility_of_sums(kind: int, rule: float, empty: float, first: float, second: 
 
 
 @kernel
-def record(i: int, gain: float, weight: float, tallies: FloatArray, moments: FloatArray) -> None:
+def record(i: int, gain: float, weight: float, sample_stats: FloatArray, moments: FloatArray) -> None:
     """Count a marginal contribution that is not 0: Welford's running mean and squared deviation.
 
     Parameters
@@ -42,7 +42,7 @@ def record(i: int, gain: float, weight: float, tallies: FloatArray, moments: Flo
         Rank, counted from 0.
     gain, weight : float
         Its marginal contribution, and what that counts.
-    tallies : float64 array of shape (3, >= n)
+    sample_stats : float64 array of shape (3, >= n)
         For each rank: how many were counted, their mean, the sum of their squared deviations; updated.
     moments : float64 array of shape (2,)
         Sums of the squares and of the fourth powers of the contributions themselves, over all ranks; updated.
@@ -50,10 +50,10 @@ def record(i: int, gain: float, weight: float, tallies: FloatArray, moments: Flo
     square = gain * gain
     moments[0] += square
     moments[1] += square * square
-    tallies[0, i] += 1.0
-    away = weight * gain - tallies[1, i]
-    tallies[1, i] += away / tallies[0, i]
-    tallies[2, i] += away * (weight * gain - tallies[1, i])
+    sample_stats[0, i] += 1.0
+    away = weight * gain - sample_stats[1, i]
+    sample_stats[1, i] += away / sample_stats[0, i]
+    sample_stats[2, i] += away * (weight * gain - sample_stats[1, i])
 
 
 @kernel
@@ -67,19 +67,19 @@ def close_batch(last: int, size: int, total: int, scratch: Scratch, means: Float
     size, total : int
         Samples in the batch, at least 2, and of the query.
     scratch : Scratch
-        Its `where` and `tallies`.
+        Its `where` and `sample_stats`.
     means, variances : float64 arrays of shape (depth,)
         Of the query; updated.
     """
-    tallies, where, share = scratch.tallies, scratch.where, size / total
+    sample_stats, where, share = scratch.sample_stats, scratch.where, size / total
     for i in range(last + 1):
-        count = tallies[0, i]
+        count = sample_stats[0, i]
         if count > 0.0:
             # The samples that were not counted are zeros: they join as one group of mean 0.
-            deviation = tallies[2, i] + tallies[1, i] * tallies[1, i] * count * ((size - count) / size)
-            means[where[i]] += share * tallies[1, i] * (count / size)
+            deviation = sample_stats[2, i] + sample_stats[1, i] * sample_stats[1, i] * count * ((size - count) / size)
+            means[where[i]] += share * sample_stats[1, i] * (count / size)
             variances[where[i]] += share * share * deviation / (size * (size - 1.0))
-            tallies[0, i], tallies[1, i], tallies[2, i] = 0.0, 0.0, 0.0
+            sample_stats[0, i], sample_stats[1, i], sample_stats[2, i] = 0.0, 0.0, 0.0
 
 
 @kernel
@@ -113,7 +113,7 @@ def coalition_batch(
     terms : float64 array of shape (2, >= n)
         What each rank adds to the two sums.
     scratch : Scratch
-        Contributions are counted in its `tallies`.
+        Contributions are counted in its `sample_stats`.
     moments : float64 array of shape (2,)
         As in `record`.
     """
@@ -143,7 +143,7 @@ def coalition_batch(
             else:
                 gain = utility_of_sums(kind, rule, empty, out_first + terms[0, i], out_second + terms[1, i]) - now
             if gain != 0.0:
-                record(i, scale * gain, 1.0, scratch.tallies, moments)
+                record(i, scale * gain, 1.0, scratch.sample_stats, moments)
     return farthest
 
 
@@ -193,7 +193,7 @@ def permutation_batch(
                 second += terms[1, top[j]]
             after = utility_of_sums(kind, rule, empty, first, second)
             if after != now:
-                record(i, scale * (after - now), law.weights[s], scratch.tallies, moments)
+                record(i, scale * (after - now), law.weights[s], scratch.sample_stats, moments)
             now = after
 
 

@@ -104,7 +104,7 @@ def vote_coalitions(
             else:
                 gain = utility_of_votes(nearest, stay, -1, i, slots, votes, games, rule, plurality, vote_counts) - now
             if gain != 0.0:
-                record(i, scale * gain, 1.0, scratch.tallies, moments)
+                record(i, scale * gain, 1.0, scratch.sample_stats, moments)
     return farthest
 
 
@@ -137,7 +137,7 @@ def vote_permutations(
             present = join(i, k, present, top)
             after = utility_of_votes(top, present, -1, -1, slots, votes, games, rule, plurality, vote_counts)
             if after != now:
-                record(i, scale * (after - now), law.weights[s], scratch.tallies, moments)
+                record(i, scale * (after - now), law.weights[s], scratch.sample_stats, moments)
             now = after
 
 

@@ -116,7 +116,7 @@ class BruteIndex(Index):
         return Orders(self._engine, self._n_threads) if isinstance(self._engine, DenseEuclidean) else None
 
     def shells(self, depth: int, enclosed: int) -> Shells | None:
-        """Return what counts all points but the nearest `depth` by shells; None where `orders` is None."""
+        """Return what counts all points but the nearest `depth` by shells; None where `orders` is `None`."""
         engine = self._engine
         return Shells(engine, depth, enclosed, self._n_threads) if isinstance(engine, DenseEuclidean) else None
 

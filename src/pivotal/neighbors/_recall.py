@@ -72,7 +72,7 @@ def draw_queries(n_queries: int, sample: int, seed: int = 0) -> IndexArray:
 
 
 def search_sample(index: Index, queries: Any, chosen: IndexArray, depth: int) -> Neighbors:
-    """Return the lists of some queries; of some training points, against all the others, where `queries` is None."""
+    """Return the lists of some queries; of some training points, against all the others, where `queries` is `None`."""
     if queries is not None:
         return index.search(queries[chosen], depth)
     return index.search_rows(chosen, depth)

@@ -23,7 +23,7 @@ from pivotal.report._groups import by_group, by_response, histogram
 from pivotal.report._html_page import assemble
 from pivotal.report._own_columns import pack_columns
 from pivotal.report._report_inputs import Inputs, read_inputs
-from pivotal.report._shown import choose_shown, columns_of, number_neighbours, tell_choice
+from pivotal.report._shown import choose_shown, columns_of, describe_sample, number_neighbours
 from pivotal.report._suspects import Suspects, find_neighbours, find_suspects, read_suspects
 from pivotal.report._words import count, grouped, number
 from pivotal.report.encode import as_json, as_text, pack
@@ -215,7 +215,7 @@ def _points(
     first = _NO_POINTS if suspects is None else suspects.with_neighbours()
     shown = choose_shown(values, first, max_points, rng)
     columns = columns_of(values, shown, inputs.labels, inputs.responses, inputs.owners)
-    columns["note"] = tell_choice(len(shown), len(values), advice.more_points)
+    columns["note"] = describe_sample(len(shown), len(values), advice.more_points)
     if suspects is not None:
         whose = shown if len(shown) == len(values) else suspects.points
         columns |= number_neighbours(shown, whose, suspects.nearest[whose])

@@ -12,7 +12,7 @@ from pivotal.report._words import grouped
 from pivotal.report.encode import as_text, pack, pack_whole
 from pivotal.results.values import Values
 
-__all__ = ["choose_shown", "columns_of", "number_neighbours", "tell_choice"]
+__all__ = ["choose_shown", "columns_of", "describe_sample", "number_neighbours"]
 
 _NAME: Final = 200  # characters of an id, a label, an owner
 
@@ -41,7 +41,7 @@ def choose_shown(values: Values, first: IndexArray, max_points: int, rng: np.ran
     return np.sort(pd.unique(wanted)[:max_points])
 
 
-def tell_choice(n_shown: int, n_train: int, more: str) -> str:
+def describe_sample(n_shown: int, n_train: int, more: str) -> str:
     """Say whether all points are shown and, if not, which, and how to see more."""
     if n_shown == n_train:
         return "Every point. A click or Enter opens a row; arrow keys move between rows."

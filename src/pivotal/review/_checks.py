@@ -44,7 +44,7 @@ def findings_of(found: CheckUp) -> tuple[Finding, ...]:
 def _as_queue(found: Checked) -> Finding:
     rows = found.rows
     if "group" in found.details:
-        reasons = _companions(found, rows.tolist())
+        reasons = _related_rows(found, rows.tolist())
     elif {"nearest", "distance"} <= found.details.keys():
         near, far = found.details["nearest"], found.details["distance"]
         reasons = {row: f"Nearest is {near[row]}, at distance {far[row]:.3g}." for row in rows.tolist()}
@@ -56,7 +56,7 @@ def _as_queue(found: Checked) -> Finding:
     return Finding(f"check-{found.name}", found.title, f"{found.sentence} {found.advice}", rows, reasons)
 
 
-def _companions(found: Checked, rows: Iterable[int]) -> dict[int, str]:
+def _related_rows(found: Checked, rows: Iterable[int]) -> dict[int, str]:
     """Say which other rows each row goes together with, and what their labels are."""
     groups: dict[Any, list[int]] = {}
     for row in rows:

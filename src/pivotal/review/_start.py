@@ -29,7 +29,7 @@ from pivotal.review._live import list_length
 from pivotal.review._serve import LOCAL, Server, need_server
 from pivotal.review._service import ReviewService
 from pivotal.review._session import SEARCHING, ReportProgress, Session
-from pivotal.review._subject import Finding, Look, Subject, fingerprint_of_arrays, fingerprint_of_files
+from pivotal.review._subject import FindErrors, Finding, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
 
 __all__ = ["TableReview", "review", "user_name"]
@@ -179,7 +179,7 @@ def _voters_of(errors: LabelErrors, X: Any, known: KeptLists, search: Mapping[st
     return voters
 
 
-def _again(errors: LabelErrors, X: Any, search: Mapping[str, Any]) -> Look | None:
+def _again(errors: LabelErrors, X: Any, search: Mapping[str, Any]) -> FindErrors | None:
     """Return what finds label errors again as they were found, None where a model that is not known had a say."""
     by_name = isinstance(search["neighbors"], str)  # an index of all rows is none of those that are left
     if errors.settings.get("model") is not None or not by_name:

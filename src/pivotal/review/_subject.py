@@ -18,9 +18,9 @@ from pivotal.core.types import AnyArray, CodeArray, IndexArray
 from pivotal.report.encode import as_text
 from pivotal.report.thumbnails import Images
 
-__all__ = ["Classes", "Finding", "Look", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
+__all__ = ["Classes", "FindErrors", "Finding", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
 
-Look = Callable[[IndexArray, AnyArray], tuple[LabelErrors, EditableVoters]]
+FindErrors = Callable[[IndexArray, AnyArray], tuple[LabelErrors, EditableVoters]]
 """Finds label errors among some rows with the labels they have by now, and returns the voters too."""
 
 
@@ -67,7 +67,7 @@ class Classes:
         return labels
 
     def code(self, name: str) -> int:
-        """Return the code of a label by its name, -1 if there is none."""
+        """Return the code of a label by its name, -1 for an unknown label."""
         return self._codes.get(name, -1)
 
     def add(self, name: str) -> int:
@@ -170,7 +170,7 @@ class Subject:
     truth: AnyArray | None = None
     findings: tuple[Finding, ...] = ()
     search: dict[str, Any] | None = None
-    look: Look | None = None
+    look: FindErrors | None = None
 
     def __len__(self) -> int:
         return len(self.errors.scores)

@@ -163,7 +163,7 @@ class Encoding:
                 part[:] = vectors
         return out
 
-    def in_words(self, summary: Summary, test: Summary | None = None) -> dict[str, str]:
+    def describe_columns(self, summary: Summary, test: Summary | None = None) -> dict[str, str]:
         """Say what becomes of each column.
 
         Parameters

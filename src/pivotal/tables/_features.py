@@ -80,7 +80,7 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
         check_gaps(asked, checked)
         check_lengths(question, summary, checked)
     encoding = Encoding.learned(question, summary, _medians(training, checked))
-    done = encoding.in_words(summary, checked)
+    done = encoding.describe_columns(summary, checked)
     tables = [train] if test is None else [train, test]
     encoded = [encoding.encode(columns) for columns in read]
     apart: dict[str, list[Any]] = {}

@@ -25,8 +25,8 @@ from pivotal.tables.table import Table
 
 __all__ = [
     "Featuring",
+    "FirstLook",
     "Labelling",
-    "Look",
     "Naming",
     "PieceSummary",
     "Shape",
@@ -75,7 +75,7 @@ class Survey:
         return read_piece(piece, self.question.name, self.schema, list(wanted))
 
 
-class Look(NamedTuple):
+class FirstLook(NamedTuple):
     """What the columns are, going by the first rows."""
 
     kinds: dict[str, Kind]
@@ -85,7 +85,7 @@ class Look(NamedTuple):
     """Text of which only all rows can say whether it is a category; a category until then."""
 
 
-def look_at(piece: Piece, survey: Survey) -> Look:
+def look_at(piece: Piece, survey: Survey) -> FirstLook:
     """Decide what each column is, as far as a piece can tell."""
     roles = survey.question.roles
     table = read_piece(piece, survey.question.name, survey.schema, survey.schema.names)
@@ -99,7 +99,7 @@ def look_at(piece: Piece, survey: Survey) -> Look:
         if kind == "empty":  # so far
             kinds[name] = _kind_when_empty(table, name)
     in_order = {name: kinds[name] for name in choice.kinds if name in kinds}
-    return Look(in_order, choice.treatments, frozenset(undecided) & frozenset(in_order))
+    return FirstLook(in_order, choice.treatments, frozenset(undecided) & frozenset(in_order))
 
 
 def _kind_when_empty(table: Table, name: str) -> Kind:

@@ -55,7 +55,7 @@ class Words(NamedTuple):
 
     @property
     def most_frequent(self) -> str | None:
-        """The value that occurs most often, the first in the alphabet of several; None where there is none."""
+        """The value that occurs most often, the first in the alphabet of several; None without one."""
         return min(self.counts, key=lambda word: (-(self.counts or {})[word], word)) if self.counts else None
 
 

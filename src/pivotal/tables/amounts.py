@@ -128,7 +128,7 @@ def decimal_sign(texts: Collection[str | None], decimal: str = ".") -> str:
 
 
 def _take_apart(text: str) -> tuple[str, float] | None:
-    """Return the digits of a number with what separates them, and what they are multiplied with; None if it is none."""
+    """Return the digits of a number with what separates them, and their factor; None if it is not a number."""
     match = _SIGNS.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None or (match["open"] is None) != (match["close"] is None):
         return None

@@ -237,7 +237,7 @@ def is_picture(kind: Any) -> bool:
 
 
 def as_pictures(table: Table, name: str) -> list[Any]:
-    """Return a column of pictures as the bytes of their files, or else as paths; None where there is none."""
+    """Return a column of pictures as the bytes of their files, or else as paths; None without one."""
     if not is_picture(type_of(table, name)):
         return list(as_text(table, name, {""}))
     cells = table.column(name).to_pylist()

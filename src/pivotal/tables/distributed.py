@@ -139,7 +139,7 @@ def load_distributed(
         labelling = replace(labelling, numeric=labelling.numeric and checked.labels.numeric)
     tested = None if checked is None else checked.features
     encoding = Encoding.learned(survey.question, features, _medians(train, survey, features, tested))
-    done = encoding.in_words(features, tested)
+    done = encoding.describe_columns(features, tested)
     featuring = Featuring(survey, encoding)
     X_test = y_test = None
     if queries is not None:

@@ -326,13 +326,13 @@ def _together(tables: list[Table], name: str) -> Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(f"{name} must have the same types in every file ({first_line(error)}).") from error
     lines = None
-    alike = all(_manner(table) == _manner(first) for table in tables)
+    alike = all(_read_settings(table) == _read_settings(first) for table in tables)
     if alike and all(table.lines is not None for table in tables):
         lines = pa.chunked_array([chunk for table in tables for chunk in table.lines.chunks])
     return replace(first, cells=cells, name=name, lines=lines, places=None)
 
 
-def _manner(table: Table) -> tuple[str, str, list[str]]:
+def _read_settings(table: Table) -> tuple[str, str, list[str]]:
     return table.format, table.delimiter, table.columns
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from pivotal.core.atomic import Elsewhere, Target, atomic_open, check_file, target_of
+from pivotal.core.atomic import RemoteTarget, Target, atomic_open, check_file, target_of
 from pivotal.core.urls import is_url, local_path
 from pivotal.tables._packed import packed
 
@@ -42,7 +42,7 @@ def check_target(path: str, inputs: Sequence[str] = ()) -> None:
 
 
 def _is_same(target: Target, source: str) -> bool:
-    if isinstance(target, Elsewhere):
+    if isinstance(target, RemoteTarget):
         return target.is_same(source)
     here = local_path(source)
     with contextlib.suppress(OSError):

@@ -11,7 +11,13 @@ import numpy as np
 from pivotal.core.config import Resources
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.far_points import FarPoints
-from pivotal.engine.joblib_backend import WorkerTask, chosen_workers, say_here, supports_backend, why_here
+from pivotal.engine.joblib_backend import (
+    WorkerTask,
+    chosen_workers,
+    supports_backend,
+    warn_backend_unused,
+    why_backend_unused,
+)
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
@@ -61,7 +67,7 @@ class Batch:
 
     def count_balls(self, engine: QueryCounter, radius: float) -> None:
         """Count the queries of a game that all points within a radius play."""
-        say_here(self.resources.n_jobs, why_here(engine, self.index))
+        warn_backend_unused(self.resources.n_jobs, why_backend_unused(engine, self.index))
 
         def balls(part: slice) -> tuple[Iterator[Balls], None]:
             if self.queries is None:
@@ -93,7 +99,7 @@ class Batch:
         if (workers := chosen_workers(self.resources.n_jobs)) is None:
             return False
         if not supports_backend(engine, self.index):
-            say_here(self.resources.n_jobs, why_here(engine, self.index))
+            warn_backend_unused(self.resources.n_jobs, why_backend_unused(engine, self.index))
             return False
         small = engine.for_worker()
         return workers.count(

@@ -18,7 +18,7 @@ from pivotal.core.validation import check_same_length
 from pivotal.engine.editing.edit_state import Search
 from pivotal.engine.editing.incremental import EditableEngine
 from pivotal.engine.exact import Engine
-from pivotal.engine.joblib_backend import say_here
+from pivotal.engine.joblib_backend import warn_backend_unused
 from pivotal.neighbors import Index, as_index, is_source
 from pivotal.results.ids import as_ids
 from pivotal.valuation.point_valuation import PointValuation
@@ -63,9 +63,9 @@ class EditablePoints(PointValuation):
         query_weights: QueryWeights = ALIKE,
         names: tuple[str, str] = ("X_test", "y_test"),
     ) -> Self:
-        """Count checked queries with labels as numbers, or the training points themselves when X is None."""
+        """Count checked queries with labels as numbers, or the training points themselves when X is `None`."""
         batch, itself = self.batch(X, targets, query_weights, names), X is None
-        say_here(self.resources.n_jobs, "points that may be edited are valued here")
+        warn_backend_unused(self.resources.n_jobs, "points that may be edited are valued here")
         if self.n_queries and (itself or self.self_valuation):
             raise ValueError(
                 "points that may be edited are queries once, and not along with a test set; got another update. "

@@ -144,7 +144,7 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
             Names of the points, carried through to the result; a pandas index by default.
         """
         if y is None:
-            raise ValueError("KNNValuation requires y to be passed, but the target y is None.")
+            raise ValueError("KNNValuation requires y to be passed, but the target y is None; pass labels.")
         if is_source(X):
             features = open_source(X, "X")
             self.n_features_in_ = features.n_columns

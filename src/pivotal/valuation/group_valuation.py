@@ -15,7 +15,7 @@ from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_same_length
 from pivotal.core.version import __version__
-from pivotal.engine.joblib_backend import say_here
+from pivotal.engine.joblib_backend import warn_backend_unused
 from pivotal.engine.owners.owner_balls import BallGame, Holdings, search_balls
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners, SampledOwners
@@ -151,7 +151,7 @@ def value_groups(
         raise ValueError("groups are valued by a test set; got none. Pass X_test and y_test.")
     if spec.weights.weighted:
         check_sampled_votes(spec.game)
-    say_here(resources.n_jobs, "groups are valued here")
+    warn_backend_unused(resources.n_jobs, "groups are valued here")
     features = read_points(X_train)
     queries = read_queries(X_test, features)
     valuation = GroupValuation.of(spec, resources, groups, y_train, y_test, query_weights)

@@ -124,7 +124,7 @@ class PointValuation:
     def update(
         self, X: Any, y: Any, query_weights: QueryWeights = ALIKE, names: tuple[str, str] = ("X_test", "y_test")
     ) -> Self:
-        """Count checked queries with labels as users have them, or the training points themselves when X is None."""
+        """Count checked queries with labels as users have them, or the training points themselves when X is `None`."""
         targets = self.labels if X is None else self.encoding.encode(y, names[1])
         return self.count(X, targets, query_weights, names)
 
@@ -151,7 +151,7 @@ class PointValuation:
     def batch(
         self, X: Any, targets: AnyArray, query_weights: QueryWeights, names: tuple[str, str] = ("X_test", "y_test")
     ) -> Batch:
-        """Return checked queries with their labels and weights; the training points when X is None."""
+        """Return checked queries with their labels and weights; the training points when X is `None`."""
         if X is None:
             targets = self.labels
         else:

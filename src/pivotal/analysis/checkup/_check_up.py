@@ -103,7 +103,9 @@ class CheckUp(Mapping[str, Finding]):
         for finding in self._findings.values():
             lines = finding.to_frame()
             more = lines.drop(columns=["id", "score"])
-            words = [_in_words(record) for record in more.to_dict("records")] if more.shape[1] else [""] * len(lines)
+            words = (
+                [_describe_record(record) for record in more.to_dict("records")] if more.shape[1] else [""] * len(lines)
+            )
             columns = {
                 "finding": finding.name,
                 "about": finding.about,
@@ -241,7 +243,7 @@ def _number(text: str | None, condition: str) -> float:
     return allowance
 
 
-def _in_words(record: Mapping[Any, Any]) -> str:
+def _describe_record(record: Mapping[Any, Any]) -> str:
     """Return what else there is to say about a row, in one line."""
     parts = ((name, f"{content:.4g}" if isinstance(content, float) else content) for name, content in record.items())
     return ", ".join(f"{str(name).replace('_', ' ')} {content}" for name, content in parts if content != "")

@@ -27,7 +27,7 @@ class Model(Protocol):
         """What the settings of a curve say of it."""
 
     def scores_while_joining(
-        self, members: IndexArray, newcomers: IndexArray, sizes: IndexArray, *, progress: bool
+        self, members: IndexArray, added: IndexArray, sizes: IndexArray, *, progress: bool
     ) -> FloatArray:
         """Return the scores at some sizes of a training set that grows."""
 

@@ -204,7 +204,7 @@ class NearestModel:
         return ask(self._scorer, FixedClassifier(answers, classes), self.queries, self._truth, self._scoring)
 
     def scores_while_joining(
-        self, members: IndexArray, newcomers: IndexArray, sizes: IndexArray, *, progress: bool
+        self, members: IndexArray, added: IndexArray, sizes: IndexArray, *, progress: bool
     ) -> FloatArray:
         """Return the scores at some sizes of a training set that grows.
 
@@ -212,7 +212,7 @@ class NearestModel:
         ----------
         members : int64 array
             Training indices that are in from the start.
-        newcomers : int64 array
+        added : int64 array
             Training indices that join, in order.
         sizes : int64 array of shape (n_steps,)
             How many newcomers have joined at each step, ascending.
@@ -221,7 +221,7 @@ class NearestModel:
         """
         joins = np.full(self.n_train, len(sizes))
         joins[members] = 0
-        joins[newcomers] = np.searchsorted(sizes, np.arange(1, len(newcomers) + 1))
+        joins[added] = np.searchsorted(sizes, np.arange(1, len(added) + 1))
         index = self._index()
 
         def predictions(queries: slice) -> FloatArray:

@@ -77,10 +77,10 @@ class RefittedModel:
         return {"model": type(self._model).__name__, "scoring": self._scoring, "n_test": len(self._truth)}
 
     def scores_while_joining(
-        self, members: IndexArray, newcomers: IndexArray, sizes: IndexArray, *, progress: bool
+        self, members: IndexArray, added: IndexArray, sizes: IndexArray, *, progress: bool
     ) -> FloatArray:
         """As in `NearestModel`."""
-        sets = ((np.sort(np.concatenate([members, newcomers[:size]])), self.labels) for size in sizes)
+        sets = ((np.sort(np.concatenate([members, added[:size]])), self.labels) for size in sizes)
         return self._scores(sets, len(sizes), progress)
 
     def scores_while_relabelled(

@@ -76,12 +76,12 @@ class EditableLeaves:
             sums: FloatArray = np.bincount(cells, weights, n_groups * n_classes).astype(np.float64, copy=False)
             return sums.reshape(n_groups, n_classes)
 
-        residents, guests = gather(drawn), gather(outside)
+        inside_votes, outside_votes = gather(drawn), gather(outside)
         per_resident = 1.0 / np.maximum(
-            residents.sum(axis=1), 1.0
+            inside_votes.sum(axis=1), 1.0
         )  # a leaf whose residents are all dropped says nothing
-        received = residents[groups] * (outside * per_resident[groups])[:, np.newaxis]
-        cast: FloatArray = guests[groups] * (drawn * per_resident[groups])[:, np.newaxis]
+        received = inside_votes[groups] * (outside * per_resident[groups])[:, np.newaxis]
+        cast: FloatArray = outside_votes[groups] * (drawn * per_resident[groups])[:, np.newaxis]
         cast += received
         return cast
 

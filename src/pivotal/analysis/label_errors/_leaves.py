@@ -80,7 +80,7 @@ def ask_leaves(
     """
     X = as_trees_have_it(X)
     n_trees = count_trees(len(targets), n_trees)
-    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs, most_rows=_ROWS_OF_VOTES)
+    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs, max_rows=_ROWS_OF_VOTES)
     places = _room_for_places(forest, len(columns)) if keep else None
     votes = votes_of_leaves(forest, X, columns, progress=progress, places=places)
     return LeafVotes(votes, np.asarray(forest.feature_importances_, dtype=np.float64), places)
@@ -115,10 +115,10 @@ def votes_of_leaves(
             sums: FloatArray = places @ columns[rows]
             return sums
 
-        residents, guests = gather(copies[inside].astype(np.float64), inside), gather(shares, outside)
+        inside_votes, outside_votes = gather(copies[inside].astype(np.float64), inside), gather(shares, outside)
         residents_in_all = np.bincount(leaf[inside], weights=copies[inside], minlength=n_leaves)
-        votes[outside] += residents[leaf[outside]] * (shares / residents_in_all[leaf[outside]])[:, np.newaxis]
-        votes[inside] += guests[leaf[inside]] * (copies[inside] / residents_in_all[leaf[inside]])[:, np.newaxis]
+        votes[outside] += inside_votes[leaf[outside]] * (shares / residents_in_all[leaf[outside]])[:, np.newaxis]
+        votes[inside] += outside_votes[leaf[inside]] * (copies[inside] / residents_in_all[leaf[inside]])[:, np.newaxis]
     return votes
 
 
@@ -150,7 +150,7 @@ def as_trees_have_it(X: Any) -> Any:
 
 
 def grow_forest(
-    X: Any, targets: AnyArray, *, n_trees: int, seed: int, n_jobs: int | None, most_rows: int = _ROWS_PER_TREE
+    X: Any, targets: AnyArray, *, n_trees: int, seed: int, n_jobs: int | None, max_rows: int = _ROWS_PER_TREE
 ) -> Any:
     """Return a fitted random forest whose leaves are neighbourhoods: no leaf is very small.
 
@@ -161,7 +161,7 @@ def grow_forest(
     common: dict[str, Any] = {
         "n_estimators": n_trees,
         "min_samples_leaf": _SMALLEST_LEAF,
-        "max_samples": min(len(targets), most_rows),
+        "max_samples": min(len(targets), max_rows),
         "random_state": seed,
         "n_jobs": n_jobs,
     }

@@ -14,10 +14,10 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.solvers import Block, Solver, make_solver
 from pivotal.neighbors import Index, blocks
 
-__all__ = ["N_SHOWN", "N_SPOILED", "Nearest", "ask_nearest", "one_hot"]
+__all__ = ["N_HARMED", "N_SHOWN", "Nearest", "ask_nearest", "one_hot"]
 
 N_SHOWN: Final = 5  # nearest rows remembered
-N_SPOILED: Final = 3  # spoiled predictions remembered
+N_HARMED: Final = 3  # spoiled predictions remembered
 # Votes are multiples of this, so that their sums are exact and the same for blocks of any size.
 _GRAIN: Final = 2.0**-24
 
@@ -136,8 +136,8 @@ class _Worst:
     """Remembers, for every row, the queries to which its value is most negative; ties in order of the queries."""
 
     def __init__(self, n_rows: int) -> None:
-        self.queries = np.full((n_rows, N_SPOILED), -1, dtype=np.int64)
-        self._values = np.zeros((n_rows, N_SPOILED))
+        self.queries = np.full((n_rows, N_HARMED), -1, dtype=np.int64)
+        self._values = np.zeros((n_rows, N_HARMED))
 
     def add(self, indices: IndexArray, queries: IndexArray, values: FloatArray) -> None:
         harm = values < 0.0
@@ -151,6 +151,6 @@ class _Worst:
         order = np.lexsort((asked, worth, rows))
         rows, asked, worth = rows[order], asked[order], worth[order]
         place = np.arange(len(rows)) - np.searchsorted(rows, rows)  # 0 for the worst of each row
-        kept = place < N_SPOILED
+        kept = place < N_HARMED
         self.queries[rows[kept], place[kept]] = asked[kept]
         self._values[rows[kept], place[kept]] = worth[kept]

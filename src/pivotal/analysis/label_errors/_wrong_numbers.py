@@ -47,10 +47,10 @@ def find_wrong_numbers(request: Request, y: FloatArray) -> NumberErrors:
     y : float64 array of shape (n_rows,)
     """
     middle, overall_scale = float(np.median(y)), robust_scale(y)
-    tame = np.clip(y, middle - _FAR * overall_scale, middle + _FAR * overall_scale)
-    voted = np.column_stack([tame, np.ones(len(y))])
-    near, verdict = request.ask_nearest(y, voted, Regression(empty=float(tame.mean())))
-    predicted, scale, weights = _predict(request, y, tame, near.votes)
+    clipped = np.clip(y, middle - _FAR * overall_scale, middle + _FAR * overall_scale)
+    voted = np.column_stack([clipped, np.ones(len(y))])
+    near, verdict = request.ask_nearest(y, voted, Regression(empty=float(clipped.mean())))
+    predicted, scale, weights = _predict(request, y, clipped, near.votes)
     log_right, log_wrong = _likelihoods(y - predicted, scale, (y - middle) / overall_scale, overall_scale)
     doubt = log_wrong - log_right
     chances = _chances_of_error(doubt)
@@ -88,7 +88,7 @@ def robust_scale(numbers: FloatArray) -> float:
 
 
 def _predict(
-    request: Request, y: FloatArray, tame: FloatArray, nearest: FloatArray
+    request: Request, y: FloatArray, clipped: FloatArray, nearest: FloatArray
 ) -> tuple[FloatArray, FloatArray, dict[str, float]]:
     """Return what the others make of each number, how far off is usual for such a row, and the voters' weights."""
     said: dict[str, FloatArray] = {}
@@ -97,16 +97,16 @@ def _predict(
     regressions: dict[str, LeaveOneOut] = {}
     if set(request.voters) - {"neighbors"}:
         opinions = request.opinions
-        leaves, importance, _ = opinions.forest(tame, np.column_stack([tame, np.ones(len(y))]))
+        leaves, importance, _ = opinions.forest(clipped, np.column_stack([clipped, np.ones(len(y))]))
         if leaves is not None:
             said["forest"] = leaves[:, 0] / leaves[:, 1]
         regressions = opinions.regressions(importance)
     if request.model is not None:
         said["model"] = ask_model_for_numbers(
-            request.model, request.X, tame, seed=request.seed, progress=request.progress
+            request.model, request.X, clipped, seed=request.seed, progress=request.progress
         )
     for name, regression in regressions.items():
-        first = regression.predict(tame[:, np.newaxis])[:, 0]
+        first = regression.predict(clipped[:, np.newaxis])[:, 0]
         reach = _UNEXPLAINED * robust_scale(y - first)
         heeded = np.clip(y, first - reach, first + reach)
         said[name] = regression.predict(heeded[:, np.newaxis])[:, 0]

@@ -24,7 +24,7 @@ _SLACK: Final = 1e-9  # what sums of prices may be off by
 
 
 @dataclass(eq=False)
-class _Purse:
+class _Budget:
     """Units that are chosen whole, what they cost, and the coalition of their rows."""
 
     unit_of: CodeArray
@@ -138,33 +138,33 @@ def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
         raise ValueError("quotas go with single rows and a size; got them with groups or prices. Omit one of them.")
     rng = np.random.default_rng(search.seed)
     around, data = search.around, search.around.data
-    purse = _purse(search, wishes)
+    budget = _make_budget(search, wishes)
     allowed = ~wishes.exclude
-    if purse.single:  # rows that their neighbours reject are not bought; of a group, they come with the others
+    if budget.single:  # rows that their neighbours reject are not bought; of a group, they come with the others
         allowed = around.pool(allowed, min(wishes.n, int(allowed.sum()))) | wishes.include
-    units = np.unique(purse.unit_of[allowed & ~wishes.include]).astype(np.int64)
-    for unit in np.unique(purse.unit_of[wishes.include]).tolist():
-        purse.enter(unit)
+    units = np.unique(budget.unit_of[allowed & ~wishes.include]).astype(np.int64)
+    for unit in np.unique(budget.unit_of[wishes.include]).tolist():
+        budget.enter(unit)
     facts: dict[str, Any] = {"exchanges": 0, "passes": 0, "converged": False, "interrupted": False}
     try:
-        _fill(purse, units, rng)
-        if not purse.inside.any():
+        _fill(budget, units, rng)
+        if not budget.inside.any():
             raise ValueError(
-                f"nothing fits into {purse.limit:g}; the smallest that may be chosen takes "
-                f"{purse.prices[units].min():g}. Raise it."
+                f"nothing fits into {budget.limit:g}; the smallest that may be chosen takes "
+                f"{budget.prices[units].min():g}. Raise it."
             )
-        _exchange(purse, units, search.passes, rng, facts, progress=around.progress)
+        _exchange(budget, units, search.passes, rng, facts, progress=around.progress)
     except KeyboardInterrupt:
-        if not purse.inside.any():
+        if not budget.inside.any():
             raise
         facts["interrupted"] = True
-    rows, coalition = purse.coalition.members, purse.coalition
+    rows, coalition = budget.coalition.members, budget.coalition
     return Chosen(
         rows,
         {
             "utility": coalition.utility / float(coalition.lists.weights.sum()),
-            "spent": purse.spent,
-            "n_groups": int(purse.inside.sum()) if wishes.groups is not None else None,
+            "spent": budget.spent,
+            "n_groups": int(budget.inside.sum()) if wishes.groups is not None else None,
             "n_confirmed": int(around.confirmed.sum()),
             "kernel": "all pairs" if search.means.of_pairs else "random features",
             "n_rows": data.n_rows,
@@ -173,7 +173,7 @@ def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
     )
 
 
-def _purse(search: ExchangeSearch, wishes: Wishes) -> _Purse:
+def _make_budget(search: ExchangeSearch, wishes: Wishes) -> _Budget:
     data, around = search.around.data, search.around
     unit_of = np.arange(data.n_rows, dtype=np.int32) if wishes.groups is None else wishes.groups
     n_units = int(unit_of.max()) + 1
@@ -184,7 +184,7 @@ def _purse(search: ExchangeSearch, wishes: Wishes) -> _Purse:
     pool = around.pool(~wishes.exclude, 1) | wishes.include
     like = search.begin(pool, shares, coalition, wishes.n)
     together = np.ones(n_units) if n_units == data.n_rows else _together(search, unit_of, n_units)
-    return _Purse(unit_of, np.bincount(unit_of, costs).astype(np.float64), limit, coalition, like, together)
+    return _Budget(unit_of, np.bincount(unit_of, costs).astype(np.float64), limit, coalition, like, together)
 
 
 def _together(search: ExchangeSearch, unit_of: CodeArray, n_units: int) -> FloatArray:
@@ -202,36 +202,36 @@ def _together(search: ExchangeSearch, unit_of: CodeArray, n_units: int) -> Float
     return total
 
 
-def _fill(purse: _Purse, units: IndexArray, rng: np.random.Generator) -> None:
+def _fill(budget: _Budget, units: IndexArray, rng: np.random.Generator) -> None:
     """Add units while they fit and help, those first that add most for their price."""
     while True:
-        best, gain = purse.best(_some(units, rng), per_price=True)
-        if best < 0 or (gain <= 0.0 and purse.inside.any()):
+        best, gain = budget.best(_some(units, rng), per_price=True)
+        if best < 0 or (gain <= 0.0 and budget.inside.any()):
             return
-        purse.enter(best)
+        budget.enter(best)
 
 
 def _exchange(
-    purse: _Purse, units: IndexArray, passes: int, rng: np.random.Generator, facts: dict[str, Any], *, progress: bool
+    budget: _Budget, units: IndexArray, passes: int, rng: np.random.Generator, facts: dict[str, Any], *, progress: bool
 ) -> None:
     """Exchange units for others that fit, until nothing changes."""
-    free = np.zeros(len(purse.prices), np.bool_)
+    free = np.zeros(len(budget.prices), np.bool_)
     free[units] = True
     for _ in range(passes):
         before = facts["exchanges"]
-        members = rng.permutation(np.flatnonzero(purse.inside & free))
+        members = rng.permutation(np.flatnonzero(budget.inside & free))
         for unit in tqdm(members.tolist(), unit="unit", disable=not progress, desc="exchanging"):
-            purse.leave(unit)
+            budget.leave(unit)
             back = unit
             try:
-                own = purse.gain(unit)
-                best, gain = purse.best(_some(units, rng), per_price=False)
+                own = budget.gain(unit)
+                best, gain = budget.best(_some(units, rng), per_price=False)
                 if gain > own + 1e-9 and best != unit:
                     back = best
             finally:
-                purse.enter(back)  # also if interrupted
+                budget.enter(back)  # also if interrupted
             facts["exchanges"] += int(back != unit)
-        _fill(purse, units, rng)
+        _fill(budget, units, rng)
         facts["passes"] += 1
         if facts["exchanges"] == before:
             facts["converged"] = True

@@ -59,13 +59,13 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
         Whether to show progress bars.
     """
     codes, rows, ones = data.codes, np.arange(data.n_rows), one_hot(data.codes, data.n_classes)
-    n_jury = max(_FEWEST_VOTERS, _PAIRS // data.n_rows)
-    if data.n_rows <= n_jury or not data.has_features:
+    n_sampled = max(_FEWEST_VOTERS, _PAIRS // data.n_rows)
+    if data.n_rows <= n_sampled or not data.has_features:
         voters = min(_VOTERS, max(_PLURALITY, data.n_rows // _VOTERS))  # of few rows, the twentieth nearest is far
         near = ask_nearest(index, codes, ones, Soft(), voters, max_memory=data.max_memory, progress=progress)
         votes, nearest = near.votes, codes[near.indices[:, :_PLURALITY]]
     else:
-        votes, nearest = _ask_jury(data, n_jury, seed, progress=progress)
+        votes, nearest = _sample_votes(data, n_sampled, seed, progress=progress)
     if forest is not None:
         votes = votes + votes_of_leaves(forest, as_trees_have_it(data.X), ones.toarray(), progress=progress)
     few = _counted(nearest, data.n_classes)
@@ -79,11 +79,11 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
     return Opinions(confirmed, own)
 
 
-def _ask_jury(data: SelectionData, n_jury: int, seed: int, *, progress: bool) -> tuple[FloatArray, CodeArray]:
+def _sample_votes(data: SelectionData, n_sampled: int, seed: int, *, progress: bool) -> tuple[FloatArray, CodeArray]:
     """Return the votes of the nearest of some rows on each row's label, and the labels of the very nearest."""
-    jury = np.sort(np.random.default_rng(seed).choice(data.n_rows, n_jury, replace=False))
-    seats = np.full(data.n_rows, -1)
-    seats[jury] = np.arange(n_jury)
+    jury = np.sort(np.random.default_rng(seed).choice(data.n_rows, n_sampled, replace=False))
+    positions = np.full(data.n_rows, -1)
+    positions[jury] = np.arange(n_sampled)
     index, codes = data.part(jury).index(), data.codes[jury]
     reach = Banzhaf().reach(_VOTERS, 3 * _VOTERS)
     votes = np.zeros((data.n_rows, data.n_classes))
@@ -92,7 +92,7 @@ def _ask_jury(data: SelectionData, n_jury: int, seed: int, *, progress: bool) ->
     with tqdm(total=data.n_rows, unit="row", disable=not progress, desc="asking neighbours") as bar:
         for part in blocks(data.n_rows, index.block_size(depth + 1, data.max_memory)):
             found = index.search(data.X[part], depth + 1)[0]
-            labels = codes[leave_out_own(seats[part], found)[0]]  # no row votes on its own label
+            labels = codes[leave_out_own(positions[part], found)[0]]  # no row votes on its own label
             for code in range(data.n_classes):
                 votes[part, code] = (labels == code) @ reach
             nearest[part] = labels[:, :_PLURALITY]

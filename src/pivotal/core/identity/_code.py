@@ -14,7 +14,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from pivotal.core.identity._counters import counted_names, is_counter
-from pivotal.core.identity._origin import is_importable_elsewhere, is_installed, origin_of, resolves
+from pivotal.core.identity._origin import is_importable_by_others, is_installed, origin_of, resolves
 
 __all__ = [
     "Globals",
@@ -233,7 +233,7 @@ def _imported(statement: _Import, space: Mapping[str, Any]) -> Iterator[ModuleTy
     """Yield the modules being written that an import inside a function means; the function would import them too."""
     try:
         name = importlib.util.resolve_name("." * statement.level + statement.module, space.get("__package__") or None)
-        if not is_importable_elsewhere(name):
+        if not is_importable_by_others(name):
             module = importlib.import_module(name)
             yield module
             for inner in statement.names:

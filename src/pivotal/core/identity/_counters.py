@@ -126,7 +126,7 @@ def _is_attribute_count(steps: _Steps, i: int, name: str) -> bool:
 
 
 def _end_of_sum(steps: _Steps, i: int) -> int:
-    """Return which step follows the ``+=`` to what step i loads; one beyond the last where there is none.
+    """Return which step follows the ``+=`` to what step i loads; one beyond the last without one.
 
     All steps in between are those of one expression, which is added: nothing is stored, left or jumped to.
     """

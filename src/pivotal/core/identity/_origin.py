@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["is_importable_elsewhere", "is_installed", "origin_of", "resolves"]
+__all__ = ["is_importable_by_others", "is_installed", "origin_of", "resolves"]
 
 _PACKAGE = __name__.partition(".")[0]
 _NO_MODULE = ModuleType("")
@@ -44,7 +44,7 @@ def is_installed(module: str, space: Mapping[str, Any] | None = None) -> bool:
     return _is_below(Path(file))
 
 
-def is_importable_elsewhere(module: str) -> bool:
+def is_importable_by_others(module: str) -> bool:
     """Return whether a module, which need not be loaded, is one of Python's or of an installed package."""
     top = module.partition(".")[0]
     if top in sys.modules:
@@ -80,7 +80,7 @@ def _installed_origin_of(module: str) -> tuple[str, ...]:
 
 
 def _source_of(module: ModuleType | None) -> str:
-    """Return the digest of the file that a module was made of; nothing where there is none."""
+    """Return the digest of the file that a module was made of; nothing without one."""
     file = _file_of(module)
     path = Path(file) if file else None
     if path is None or not path.is_file():
@@ -106,11 +106,11 @@ def _file_of(module: ModuleType | None) -> str | None:
 def _is_below(file: Path) -> bool:
     """Return whether a file lies among Python's own or among installed packages, be it by way of a link."""
     folders = [*file.absolute().parents, *file.resolve().parents]
-    return any(folder.name in ("site-packages", "dist-packages") or folder in _homes() for folder in folders)
+    return any(folder.name in ("site-packages", "dist-packages") or folder in _install_folders() for folder in folders)
 
 
 @cache
-def _homes() -> frozenset[Path]:
+def _install_folders() -> frozenset[Path]:
     """Return the folders that hold Python's own library and installed packages."""
     names = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     if hasattr(site, "getsitepackages"):  # not in every kind of virtual environment

@@ -102,7 +102,7 @@ class Finder:
         found = [self.find(state, queries[part], depth) for part in blocks(len(queries), fitting_queries(depth))]
         return NeighborLists.together(found) if found else state.near.only(queries)
 
-    def meet(self, old: EditState, points: Any, width: int) -> NeighborLists:
+    def merge_new_points(self, old: EditState, points: Any, width: int) -> NeighborLists:
         """Return the lists of the old queries with the new points on them."""
         assert self._search.alone is not None
         index, n_old, n_new = self._search.alone(points), len(old.labels), points.shape[0]

@@ -187,11 +187,11 @@ class EditableEngine:
         if self._search.alone is None:
             near, touched = self._finder.find_all(state, full_utility), np.ones(len(full_utility), np.bool_)
         else:
-            near = self._finder.meet(old, points, self._finder.list_length(engine))
+            near = self._finder.merge_new_points(old, points, self._finder.list_length(engine))
             touched = self._changed(old.near, near)
         if each_other:
-            newcomers = np.arange(len(old.labels), len(labels))
-            near = NeighborLists.together([near, self._finder.find_all(state, newcomers)])
+            added = np.arange(len(old.labels), len(labels))
+            near = NeighborLists.together([near, self._finder.find_all(state, added)])
             touched = np.concatenate([touched, np.ones(n_new, np.bool_)])
         self._turn_to(replace(state, near=near), self._touched(touched, engine))
 

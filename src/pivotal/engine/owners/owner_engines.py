@@ -79,7 +79,7 @@ class ExactOwners(SummingEngine):
             values += found
             np.maximum(dropped, part.dropped(indices, owned), out=dropped)
         utilities = Utilities.of(self._game, block, dropped, self._labels, self._n_classes, self._k)
-        self._sums = self._sums.plus(_everybody(*values.shape), values, utilities, weights)
+        self._sums = self._sums.plus(_all_owners(*values.shape), values, utilities, weights)
         return True
 
     def result(self, **about: Any) -> Values:
@@ -124,7 +124,7 @@ class SampledOwners(SamplingEngine):
         return True
 
     def _players(self, indices: IndexArray) -> IndexArray:
-        return _everybody(len(indices), self._n_values)
+        return _all_owners(len(indices), self._n_values)
 
     def _estimate(
         self, indices: IndexArray, block: Block, size: int, first_query: int, first_batch: int
@@ -160,6 +160,6 @@ class SampledOwners(SamplingEngine):
         return found, dropped
 
 
-def _everybody(n_queries: int, n_owners: int) -> IndexArray:
+def _all_owners(n_queries: int, n_owners: int) -> IndexArray:
     """Return whose the values of each query are: every owner's."""
     return np.tile(np.arange(n_owners), (n_queries, 1))

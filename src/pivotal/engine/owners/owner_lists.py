@@ -61,8 +61,8 @@ def search_cells(
     how: dict[str, Any] = {"metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
     apart = isinstance(neighbors, str) and neighbors in _APART and not is_source(X)
     if apart and not (isinstance(metric, str) and metric in _OF_ALL_POINTS):
-        return _Apart(neighbors, X, cells, depth, how)
-    return _Together(neighbors, X, cells, depth, how)
+        return _PerCellIndex(neighbors, X, cells, depth, how)
+    return _SharedIndex(neighbors, X, cells, depth, how)
 
 
 def keep_nearest(cells: AnyArray, max_points: int) -> AnyArray:
@@ -91,7 +91,7 @@ def keep_nearest(cells: AnyArray, max_points: int) -> AnyArray:
     return kept
 
 
-class _Apart:
+class _PerCellIndex:
     """An index for each cell: always complete, at the cost of one search through all points."""
 
     def __init__(self, neighbors: str, X: Any, cells: AnyArray, depth: int, how: Mapping[str, Any]) -> None:
@@ -118,7 +118,7 @@ class _Apart:
         return Verdict(True, None)
 
 
-class _Together:
+class _SharedIndex:
     """One index for all points, asked for longer lists until they hold enough of every cell."""
 
     def __init__(self, neighbors: Any, X: Any, cells: AnyArray, depth: int, how: Mapping[str, Any]) -> None:

@@ -45,7 +45,7 @@ class Drawing:
             order=np.zeros(depth, dtype=np.int64),
             where=np.zeros(depth, dtype=np.int64),
             counts=np.ones(depth, dtype=np.bool_),
-            tallies=np.zeros((3, depth)),
+            sample_stats=np.zeros((3, depth)),
             terms=np.zeros((2, depth)),
             votes=np.zeros(self._n_classes + 1),
         )

@@ -98,7 +98,7 @@ def measure(contender: Contender, task: Task, limits: Limits) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a peer's warnings are its own affair
-            expected = _foresee(contender, task)
+            expected = _estimate_seconds(contender, task)
             if expected > limits.seconds:
                 reason = f"would take about {_rounded(expected)} s, more than the limit of {limits.seconds:g} s"
                 return Outcome("skipped", reason, version=version)
@@ -107,7 +107,7 @@ def measure(contender: Contender, task: Task, limits: Limits) -> Outcome:
         return Outcome("failed", f"{type(error).__name__}: {error}", version=version)
 
 
-def _foresee(contender: Contender, task: Task) -> float:
+def _estimate_seconds(contender: Contender, task: Task) -> float:
     """Seconds that the task will take, from two smaller ones; 0 if the task is no larger than those."""
     n_train, n_queries = contender.trial
     whole, half = task.head(n_train, n_queries), task.head(n_train // 2, n_queries)

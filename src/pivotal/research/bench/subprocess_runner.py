@@ -23,7 +23,7 @@ from pivotal.research.bench.ours import OURS
 from pivotal.research.bench.peers import PEERS
 from pivotal.research.bench.task import Task
 
-__all__ = ["main", "measure_elsewhere"]
+__all__ = ["main", "measure_in_subprocess"]
 
 _HOME: Final = Path(__file__).parents[3]
 _START: Final = """
@@ -39,7 +39,7 @@ main(sys.argv[3])
 _PATIENCE: Final = 120.0
 
 
-def measure_elsewhere(contender: Contender, task: Task, limits: Limits, python: str = sys.executable) -> Outcome:
+def measure_in_subprocess(contender: Contender, task: Task, limits: Limits, python: str = sys.executable) -> Outcome:
     """Do as `measure` does, in a new process.
 
     Parameters
@@ -86,7 +86,7 @@ def measure_elsewhere(contender: Contender, task: Task, limits: Limits, python: 
 
 
 def main(directory: str) -> None:
-    """Do the work that lies in a directory; the other end of `measure_elsewhere`."""
+    """Do the work that lies in a directory; the other end of `measure_in_subprocess`."""
     folder = Path(directory)
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     contenders = {contender.name: contender for contender in (*OURS, *PEERS.values())}

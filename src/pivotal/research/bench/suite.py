@@ -16,7 +16,7 @@ from pivotal.research.bench.contender import HARD, HARD_ALONE, SOFT, Contender
 from pivotal.research.bench.measurement import Limits, Outcome, Status, measure
 from pivotal.research.bench.ours import OURS
 from pivotal.research.bench.peers import PEERS
-from pivotal.research.bench.subprocess_runner import measure_elsewhere
+from pivotal.research.bench.subprocess_runner import measure_in_subprocess
 from pivotal.research.bench.task import Task, make_task
 
 __all__ = ["Report", "Row", "run_bench"]
@@ -170,7 +170,7 @@ def run_bench(
         python = pythons.get(contender.name, pythons.get(contender.package.lower()))
         if python is None and not memory:
             return own, measure(contender, own, limits)
-        return own, measure_elsewhere(contender, own, limits, python or sys.executable)
+        return own, measure_in_subprocess(contender, own, limits, python or sys.executable)
 
     played = {peer.name: run(peer) for peer in chosen}
     games = {SOFT, HARD}

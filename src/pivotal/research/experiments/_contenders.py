@@ -35,7 +35,7 @@ class Contender:
         Whether it values for a neighbour model, and so takes k.
     samples : bool
         Whether it samples.
-    most_rows : int or None
+    max_rows : int or None
         Data sets with more rows are too large for it, and it is run on a sample only.
     """
 
@@ -44,7 +44,7 @@ class Contender:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     neighbours: bool = True
     samples: bool = False
-    most_rows: int | None = None
+    max_rows: int | None = None
 
     @property
     def weights(self) -> str:
@@ -68,14 +68,14 @@ CONTENDERS: Final = MappingProxyType(
             Contender("bv-fast", "bv-fast"),
             Contender("bv-mc", "bv-mc", _BY_DISTANCE, samples=True),
             Contender("bv-uw", "bv-uw"),
-            Contender("sv", "sv", most_rows=2000),
-            Contender("sv-mc", "sv-mc", _BY_DISTANCE, samples=True, most_rows=2000),
+            Contender("sv", "sv", max_rows=2000),
+            Contender("sv-mc", "sv-mc", _BY_DISTANCE, samples=True, max_rows=2000),
             Contender("sv-uw", "sv-uw"),
             Contender("sv-soft", "sv-soft"),
             # The model being nearest neighbours, the engine's own permutations take the place of retraining.
-            Contender("beta-mc", "permutations", {"semivalue": "beta(4,1)"}, samples=True, most_rows=2000),
-            Contender("lava", "lava", neighbours=False, most_rows=10_000),
-            Contender("inf", "inf", neighbours=False, most_rows=60_000),
+            Contender("beta-mc", "permutations", {"semivalue": "beta(4,1)"}, samples=True, max_rows=2000),
+            Contender("lava", "lava", neighbours=False, max_rows=10_000),
+            Contender("inf", "inf", neighbours=False, max_rows=60_000),
             Contender("loo", "loo"),
             Contender("rand", "rand", neighbours=False),
         )

@@ -235,7 +235,7 @@ def _flip_claims(frame: pd.DataFrame) -> list[Claim]:
 _SPLIT: Final = (
     "Of each data set 90 % are training points, 5 % the test set that the values are computed from, and 5 % fresh. "
     "Tables are standardised by the training part. k = 5; the score is the accuracy of a nearest-neighbour model with "
-    "unweighted."
+    "unweighted votes."
 )
 
 REMOVAL: Final = Experiment(

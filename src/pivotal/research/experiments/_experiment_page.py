@@ -192,7 +192,7 @@ def data_table(setup: Setup) -> str:
 
 def limits(setup: Setup) -> str:
     """Say which methods are omitted at full size."""
-    capped = {name: CONTENDERS[name].most_rows for name in setup.methods if CONTENDERS[name].most_rows is not None}
+    capped = {name: CONTENDERS[name].max_rows for name in setup.methods if CONTENDERS[name].max_rows is not None}
     if not capped or setup.quick:
         return ""
     return (

@@ -44,11 +44,11 @@ def time_scaling(
         The fastest of up to five repetitions, for the sizes that were done in time.
     """
     if not apart:
-        return _climb_here(make(*arguments), sizes, budget)
+        return _time_in_process(make(*arguments), sizes, budget)
     done: dict[int, float] = {}
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe()
-    process = context.Process(target=_climb_apart, args=(theirs, make, arguments, tuple(sizes), budget), daemon=True)
+    process = context.Process(target=_time_in_child, args=(theirs, make, arguments, tuple(sizes), budget), daemon=True)
     process.start()
     theirs.close()
     try:
@@ -64,14 +64,14 @@ def time_scaling(
         process.join(_GRACE)
         raise RuntimeError(f"a timed process ended without an answer, exit code {process.exitcode}.") from error
     finally:
-        _stop(process, politely=len(done) == len(sizes))
+        _stop(process, terminate=len(done) == len(sizes))
         mine.close()
     return done
 
 
-def _stop(process: multiprocessing.process.BaseProcess, *, politely: bool) -> None:
+def _stop(process: multiprocessing.process.BaseProcess, *, terminate: bool) -> None:
     """End a process; who is asked to leave returns what it borrowed from the system."""
-    if not politely:
+    if not terminate:
         process.terminate()
     process.join(_GRACE)
     if process.is_alive():
@@ -79,7 +79,7 @@ def _stop(process: multiprocessing.process.BaseProcess, *, politely: bool) -> No
         process.join()
 
 
-def _climb_here(step: Step, sizes: Sequence[int], budget: float) -> dict[int, float]:
+def _time_in_process(step: Step, sizes: Sequence[int], budget: float) -> dict[int, float]:
     done = {}
     step(sizes[0])()  # imports and compiles
     for size in sizes:
@@ -90,7 +90,7 @@ def _climb_here(step: Step, sizes: Sequence[int], budget: float) -> dict[int, fl
     return done
 
 
-def _climb_apart(
+def _time_in_child(
     pipe: Connection, make: Callable[..., Step], arguments: tuple[Any, ...], sizes: tuple[int, ...], budget: float
 ) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())

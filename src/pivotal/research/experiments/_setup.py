@@ -105,7 +105,7 @@ class Setup:
                     }
                     for run in range(self.runs):
                         for method in methods:
-                            most = CONTENDERS[method].most_rows
+                            most = CONTENDERS[method].max_rows
                             if most is None or rows <= most:
                                 cells.append(Cell(study, name, method, run, settings))
         return cells

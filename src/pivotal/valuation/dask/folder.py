@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pivotal.core.atomic import Elsewhere, atomic_open
+from pivotal.core.atomic import RemoteTarget, atomic_open
 from pivotal.core.regular_files import open_regular
 from pivotal.core.urls import is_object_store, local_path, locate, readable_errors
 
@@ -41,7 +41,7 @@ class Folder:
             self._here.mkdir(parents=True, exist_ok=True)
             return {entry.name for entry in self._here.iterdir()}
         system, folder = self._there()
-        with self._in_words():
+        with self._readable_errors():
             if not is_object_store(system):
                 system.makedirs(folder, exist_ok=True)
             system.invalidate_cache()  # others write there too
@@ -65,13 +65,13 @@ class Folder:
             with open_regular(self._here / name) as stream:
                 return _check_size(stream.read(-1 if max_bytes is None else max_bytes + 1), max_bytes)
         system, folder = self._there()
-        with self._in_words():
+        with self._readable_errors():
             content: bytes = system.cat_file(f"{folder}/{name}", end=None if max_bytes is None else max_bytes + 1)
         return _check_size(content, max_bytes)
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file, whole or not at all; an older one is replaced."""
-        target = self._here / name if self._here is not None else self._elsewhere(name)
+        target = self._here / name if self._here is not None else self._remote_target(name)
         with atomic_open(target) as file:
             file.write(content)
 
@@ -80,7 +80,7 @@ class Folder:
         if self._here is not None:
             return _create_here(self._here / name, content)
         system, folder = self._there()
-        with self._in_words():
+        with self._readable_errors():
             try:
                 system.pipe_file(f"{folder}/{name}", content, mode="create")
             except FileExistsError:
@@ -100,11 +100,11 @@ class Folder:
         system, folder = locate(self.url, "use")
         return system, str(folder).rstrip("/")
 
-    def _elsewhere(self, name: str) -> Elsewhere:
+    def _remote_target(self, name: str) -> RemoteTarget:
         system, folder = self._there()
-        return Elsewhere(f"{self.url}/{name}", system, f"{folder}/{name}")
+        return RemoteTarget(f"{self.url}/{name}", system, f"{folder}/{name}")
 
-    def _in_words(self) -> contextlib.AbstractContextManager[None]:
+    def _readable_errors(self) -> contextlib.AbstractContextManager[None]:
         return readable_errors(self.url, "use")
 
 

@@ -105,7 +105,7 @@ class Problem:
         """Return how many queries a block may have: their lists from a few shards are held by one task."""
         if self.points.lengths is None:
             return _QUERIES_OF_UNKNOWN
-        return self.recipe.fitting(self.recipe.most_depth(sum(self.points.lengths)))
+        return self.recipe.fitting(self.recipe.max_depth(sum(self.points.lengths)))
 
 
 @dataclass(eq=False)

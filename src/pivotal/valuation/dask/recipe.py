@@ -49,7 +49,7 @@ class Recipe:
     max_memory: int | None
     stretch: int = 1
 
-    def most_depth(self, n_train: int) -> int:
+    def max_depth(self, n_train: int) -> int:
         """Return how long lists are at most before they are stretched, whatever the number of classes."""
         spec = self.spec
         deepest = spec.semivalue.depth(spec.k, spec.tol, n_train, 2.0)

@@ -20,7 +20,7 @@ from pivotal.valuation.retrieval._document_rows import RankingRecorder
 from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.document_engine import DocumentEngine, GroupEngine
 from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
-from pivotal.valuation.retrieval.retrieval_facts import group_names, judged_share, most_groups, utility_range
+from pivotal.valuation.retrieval.retrieval_facts import group_names, judged_share, max_groups, utility_range
 from pivotal.valuation.retrieval.retrieval_problem import Problem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation
@@ -120,7 +120,7 @@ def _make_counter(
     if owners is None:
         players = Players(len(problem.documents), truncation.max_depth)
     else:
-        players = Players(len(owners.names), most_groups(problem, owners, ignore=ignore), owners.codes.astype(np.int64))
+        players = Players(len(owners.names), max_groups(problem, owners, ignore=ignore), owners.codes.astype(np.int64))
         exact = exact and (spec.how[0] == "exact" or players.branches(k) <= _BRANCHES)
     recorder = None
     if spec.per_query:

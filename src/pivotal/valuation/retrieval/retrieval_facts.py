@@ -15,9 +15,9 @@ from pivotal.engine.owners import Owners
 from pivotal.neighbors import blocks, fitting_queries
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.retrieval_problem import Problem, judged_first
-from pivotal.valuation.retrieval.retrieval_truncation import most_missed
+from pivotal.valuation.retrieval.retrieval_truncation import max_missed
 
-__all__ = ["full_utilities", "group_names", "judged_share", "most_groups", "utility_range"]
+__all__ = ["full_utilities", "group_names", "judged_share", "max_groups", "utility_range"]
 
 
 def group_names(groups: Any, documents: AnyArray) -> Any:
@@ -34,7 +34,7 @@ def group_names(groups: Any, documents: AnyArray) -> Any:
     return [groups[name] for name in names]
 
 
-def most_groups(problem: Problem, owners: Owners, *, ignore: bool = False) -> int:
+def max_groups(problem: Problem, owners: Owners, *, ignore: bool = False) -> int:
     """Return the largest number of groups in a list; of its judged documents alone, where the others are ignored."""
     work = partial(_count_groups, owners.codes.astype(np.int64), len(owners.names), ignore)
     if is_lazy(problem.indices):
@@ -76,7 +76,7 @@ def utility_range(problem: Problem, game: Game, k: int) -> float:
     most = 0.0
     for rows in blocks(len(problem.judgements), fitting_queries(max(1, problem.indices.shape[1]))):
         best = problem.judgements[rows].best()
-        most = max(most, float(most_missed(game, best, best, k).max(initial=0.0)))
+        most = max(most, float(max_missed(game, best, best, k).max(initial=0.0)))
     return most
 
 

@@ -13,7 +13,7 @@ from pivotal.engine.game_shape import GameShape
 from pivotal.valuation.retrieval._judgements import Graded
 from pivotal.valuation.retrieval._source_players import Players
 
-__all__ = ["RankingTruncation", "as_metric", "most_missed"]
+__all__ = ["RankingTruncation", "as_metric", "max_missed"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RankingTruncation:
         """Return, for each query, what its unlisted documents can add at most, in units of the range."""
         if graded.missed.shape[1] == 0 or self.utility_range == 0.0:
             return np.zeros(len(indices))
-        lost = most_missed(self.game, graded.missed, graded.best, self.k)
+        lost = max_missed(self.game, graded.missed, graded.best, self.k)
         if self.complete:
             cut = (indices[:, -1] >= 0) & (indices.shape[1] < self.max_depth)
             lost = np.where(cut, lost, 0.0)
@@ -77,7 +77,7 @@ class RankingTruncation:
         return lost
 
 
-def most_missed(game: Game, grades: FloatArray, best: FloatArray, k: int) -> FloatArray:
+def max_missed(game: Game, grades: FloatArray, best: FloatArray, k: int) -> FloatArray:
     """Return the most that documents of these grades can change in each query; the parts of a mixture add up.
 
     Parameters

@@ -19,7 +19,7 @@ from pivotal.core.semivalues import Semivalue
 from pivotal.core.spec import DEFAULT_TOL, Spec
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.weights import Weights
-from pivotal.engine.joblib_backend import say_here
+from pivotal.engine.joblib_backend import warn_backend_unused
 from pivotal.neighbors import blocks
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import ids_of
@@ -122,7 +122,7 @@ def sweep(
 def _count(first: PointValuation, models: list[PointValuation], X: Any, query_weights: QueryWeights) -> None:
     """Take all queries through the engines of all models, block by block."""
     itself, resources = X is None, first.resources
-    say_here(resources.n_jobs, "a sweep shares one search among its settings")
+    warn_backend_unused(resources.n_jobs, "a sweep shares one search among its settings")
     batch = first.batch(X, first.targets, query_weights)
     targets, weights = batch.targets, batch.weights
     engines = [model.engine_for(self_valuation=itself) for model in models]
