@@ -12,6 +12,7 @@ import pytest
 
 from pivotal import find_label_errors, value
 from pivotal.cli import main
+from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.labels import ClassCodes, as_labels, look_like_amounts
 from pivotal.tables import Roles, Table, prepare
 
@@ -162,3 +163,34 @@ def test_labels_of_other_types_are_one_sentence(cells, message):
 def test_truth_values_are_the_same_labels_in_every_format(labels):
     table = Table(pa.table({"x": np.arange(6.0), "y": labels}), "t", "parquet")
     assert prepare(table, None, Roles("y")).y.tolist() == ["True", "False"] * 3
+
+
+KINDS = {
+    "integers": ([5, 3, 5, 4], [3, 4]),
+    "text": (["b", "a", "b", "c"], ["a", "c"]),
+    "numbers beside text": ([1, "1", "x", 1], ["1", 1]),
+    "truth values": ([True, False, True, True], [False, True]),
+    "whole floats": ([2.0, 1.0, 2.0, 3.0], [1.0, 3.0]),
+    "dates": (np.array(["2024-01-02", "2024-01-01"] * 2, "M8[D]"), np.array(["2024-01-01"], "M8[D]")),
+    "two integer types": (np.array([2**63 + 1, 3, 3, 4], np.uint64), np.array([3, 4], np.int64)),
+    "a class that training lacks": (["b", "a"] * 3, ["a", "z"]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_encoded_together_are_those_encoded_apart(kind):
+    y_train, y_test = KINDS[kind]
+    labels, targets, encoding = LabelEncoding.of("classification", y_train, y_test)
+    np.testing.assert_array_equal(encoding.encode(y_train, "y"), labels)
+    np.testing.assert_array_equal(encoding.encode(y_test, "y"), targets)
+    assert labels.dtype == targets.dtype == np.int32
+    assert list(dict.fromkeys([*labels, *targets])) == list(range(encoding.n_classes)), "in order of appearance"
+    classes = encoding.classes[::-1]
+    again = LabelEncoding.of("classification", y_train, y_test, classes=classes)
+    np.testing.assert_array_equal(again.labels, encoding.n_classes - 1 - labels)
+    np.testing.assert_array_equal(again.targets, encoding.n_classes - 1 - targets)
+
+
+def test_classes_in_order_are_sorted_text_beside_numbers_too():
+    assert list(ClassCodes.of(as_labels([10, 9, 10], "y")).in_order().classes) == [9, 10]
+    assert list(ClassCodes.of(as_labels(["b", 2, "a"], "y")).in_order().classes) == [2, "a", "b"]

@@ -11,6 +11,7 @@ from sklearn.neighbors import VALID_METRICS
 
 from effort import examples
 from nearness import HARD_CASES, all_distances, all_equal, assert_same, grid, nearest, plain, scattered
+from pivotal.core.threads import slices
 from pivotal.kernels import order
 from pivotal.neighbors import BruteIndex, as_index, blocks, brute
 
@@ -306,3 +307,10 @@ def test_radix_sort_is_stable():
     order.sort_nearest(answer, indices, 300, order.make_scratch(300))
     assert_array_equal(indices, expected)
     assert_array_equal(answer, distances[expected])
+
+
+def test_threads_are_started_where_there_is_work_for_them():
+    assert slices(10, 100, 2) == [slice(0, 5), slice(5, 10)]
+    assert slices(10, 100, 2, cost=100) == [slice(0, 10)]
+    assert slices(10, 100, 2, cost=10**9) == [slice(0, 5), slice(5, 10)]
+    assert len(slices(10, 2, 2, cost=1)) == 6, "slices stay as small as they must be"

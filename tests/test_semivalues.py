@@ -204,3 +204,43 @@ def test_beta_needs_positive_parameters(alpha: float, beta: float) -> None:
 def test_measures_are_checked(nodes: list, weights: list, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Measure(nodes, weights)
+
+
+@pytest.mark.parametrize("law", ["push", "sizes", "reach"])
+def test_who_changes_an_answer_changes_no_later_one(law: str) -> None:
+    semivalue = Banzhaf(0.37)
+    first = getattr(semivalue, law)(3, 20)
+    kept = first.copy()
+    first[...] = -1.0
+    np.testing.assert_array_equal(getattr(Banzhaf(0.37), law)(3, 20), kept)
+    assert first.flags.writeable
+    assert not np.array_equal(getattr(Banzhaf(0.38), law)(3, 20), kept)
+    assert not np.array_equal(getattr(Shapley(), law)(3, 20), kept)
+
+
+class _Changeable(Semivalue):
+    """A semivalue that its owner changes between calls."""
+
+    name = "changeable"
+    law = Banzhaf(0.5)
+
+    def joined(self, n: object, s: int) -> np.ndarray:
+        return self.law.joined(n, s)
+
+    def mass(self, a: int, b: int) -> float:
+        return self.law.mass(a, b)
+
+
+def test_a_semivalue_of_the_users_is_asked_every_time() -> None:
+    own = _Changeable()
+    for law in (Banzhaf(0.5), Banzhaf(0.1), Shapley()):
+        own.law = law
+        np.testing.assert_allclose(own.push(2, 9), law.push(2, 9), rtol=1e-12)
+        np.testing.assert_allclose(own.reach(2, 9), law.reach(2, 9), rtol=1e-12)
+        np.testing.assert_allclose(own.sizes(2, 9), law.sizes(2, 9), rtol=1e-12)
+        assert own.depth(2, 1e-3, 60) == law.depth(2, 1e-3, 60)
+
+
+def test_laws_take_their_numbers_by_name_as_well() -> None:
+    np.testing.assert_array_equal(Banzhaf().reach(k=3, size=9), Banzhaf().reach(3, 9))
+    assert Banzhaf().depth(k=3, tol=1e-9, n=500) == Banzhaf().depth(3, 1e-9, 500)
