@@ -107,3 +107,20 @@ def test_a_valuation_loads_no_kernel_and_no_widget_that_is_not_used() -> None:
     assert "hard" in kernels
     assert not {"weighted", "moments", "plurality", "averages"} & kernels
     assert not {"tqdm.auto", "tqdm.autonotebook", "tqdm.notebook"} & loaded
+
+
+def test_help_of_value_is_complete_by_itself():
+    parameters, text = inspect.signature(pivotal.value).parameters, inspect.getdoc(pivotal.value)
+    assert len(parameters) <= 20
+    section = text.split("Parameters\n----------\n")[1].split("Returns\n-------\n")[0]
+    described = [name for line in section.splitlines() if re.match(r"\w[\w, ]* : ", line) for name in _names_in(line)]
+    assert described == list(parameters)
+    assert not re.search(r"[Aa]s in `", section), "it says what each is, and does not send the reader elsewhere"
+    for choice in ("hard", "plurality", "soft", "soft-k", "regression", "threshold(0.5)", "banzhaf", "shapley", "loo",
+                   "beta(4,1)", "uniform", "distance", "rbf", "linear", "auto", "brute", "balanced", "exact",
+                   "coalitions", "permutations"):  # fmt: skip
+        assert f'``"{choice}"``' in section, choice
+
+
+def _names_in(line):
+    return [name.strip() for name in line.split(" : ")[0].split(",")]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from pivotal.core.calls import read_call
 from pivotal.core.games._averaging import Regression, Soft, Threshold
 from pivotal.core.games._voting_games import Hard, Plurality
 from pivotal.core.games.definition import Game
@@ -93,13 +93,11 @@ def _as_number(text: str) -> Any:
 
 def _as_object(text: str) -> Game | None:
     """Return the game that a text such as "Hard(tie='win')" writes out, as settings of results do."""
+    name, arguments, options = (read_call(text) if "(" in text else None) or ("", (), {})
     try:
-        call = ast.parse(text, mode="eval").body
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _KINDS and not call.args:
-            return _KINDS[call.func.id](**{str(word.arg): ast.literal_eval(word.value) for word in call.keywords})
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        pass
-    return None
+        return None if name not in _KINDS or arguments else _KINDS[name](**options)
+    except (TypeError, ValueError):
+        return None
 
 
 def _names() -> str:
