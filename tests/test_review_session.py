@@ -344,6 +344,20 @@ def test_intervals_cover_what_is_left():
     assert covered >= 0.9 * 200
 
 
+def test_intervals_cover_what_is_left_where_the_chance_does_not_follow_the_odds():
+    """As many wrong labels among the last suspects as the last decisions found, though the odds promise none."""
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(200):
+        odds = np.sort(rng.uniform(0.7, 3.5, 150))[::-1]
+        chance = np.where(np.arange(150) < 80, 0.97, rng.uniform(0.02, 0.15))
+        wrong = (rng.random(150) < chance).astype(float)
+        left, _ = estimate_left(odds[120:], odds[:120], wrong[:120], 0, (0, 0))
+        assert left.low <= left.count <= left.high
+        covered += np.floor(left.low) <= wrong[120:].sum() <= np.ceil(left.high)
+    assert covered >= 0.93 * 200
+
+
 @pytest.mark.parametrize(
     ("left", "latest", "stop"),
     [(10, (5, 0), False), (10, (20, 10), False), (10, (20, 1), True), (10, (20, 0), True), (0, (3, 3), True)],

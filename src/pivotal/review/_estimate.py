@@ -3,7 +3,9 @@
 Every suspect has odds, by its score: what speaks against its label over what speaks for it. How often labels with such
 odds are wrong is a logistic regression on the decisions so far. Its prior is what was seen in reviews of other tables:
 how far tables differ from each other is how wide it is (`benchmarks/stopping.py --fit` finds it, `docs/stopping.md`
-tests it on tables that had no part in it). Rows that are no suspects are judged by the random ones among them that were
+tests it on tables that had no part in it). That the chance follows the odds in this way is an assumption, which is
+wrong first where few wrong labels are left. So the interval also holds what the decisions nearest by their odds allow,
+with no model but that these rows are alike (beta-binomial). Rows that are no suspects are judged by the random ones among them that were
 looked at, and by nothing else.
 """
 
@@ -14,13 +16,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, betabinom
 
 from pivotal.core.types import FloatArray
 
 __all__ = ["Left", "Stop", "estimate_left", "log_odds", "logistic_fit", "suggest_stop", "together"]
 
 LATEST: Final = 20  # decisions whose precision is shown
+_ALIKE: Final = 20  # decided suspects, nearest by their odds, that tell of those left without the regression
 _FEW_WRONG: Final = 0.2  # a precision below this means that most suspects are right by now
 _FLOOR: Final = 0.02  # shares of votes below this say no more than this
 _MIDDLE: Final = 1.5  # log odds at which the intercept is taken
@@ -80,13 +83,25 @@ def estimate_left(
     slope = variances @ design
     count = float(chance.sum())
     deviation = math.sqrt(float(slope @ covariance @ slope + variances.sum()))
-    suspects = Left(count, max(0.0, count - _WIDE * deviation), min(float(len(odds)), count + _WIDE * deviation))
+    low, high = max(0.0, count - _WIDE * deviation), min(float(len(odds)), count + _WIDE * deviation)
+    if len(odds) and len(seen_odds) >= _ALIKE:
+        fewest, most = _by_those_alike(odds, seen_odds, seen_wrong)
+        low, high = min(low, fewest), max(high, most)
+    suspects = Left(count, low, high)
     looked_at, wrong = sample
     if looked_at == 0:
         return suspects, None
     belief = beta(wrong + 0.5, looked_at - wrong + 0.5)
-    low, high = (0.0 if wrong == 0 else belief.ppf(0.025)), (1.0 if wrong == looked_at else belief.ppf(0.975))
-    return suspects, Left(n_others * wrong / looked_at, n_others * float(low), n_others * float(high))
+    least, largest = (0.0 if wrong == 0 else belief.ppf(0.025)), (1.0 if wrong == looked_at else belief.ppf(0.975))
+    return suspects, Left(n_others * wrong / looked_at, n_others * float(least), n_others * float(largest))
+
+
+def _by_those_alike(odds: FloatArray, seen_odds: FloatArray, seen_wrong: FloatArray) -> tuple[float, float]:
+    """Return the 95 % interval of a beta-binomial law: of the suspects left, as many are wrong as of those alike."""
+    alike = np.argsort(np.abs(seen_odds - np.median(odds)), kind="stable")[:_ALIKE]
+    wrong = float(seen_wrong[alike].sum())
+    law = betabinom(len(odds), wrong + 0.5, len(alike) - wrong + 0.5)
+    return float(law.ppf(0.025)), float(law.ppf(0.975))
 
 
 def together(suspects: Left, others: Left | None) -> Left:
