@@ -170,6 +170,7 @@ def test_a_large_table_waits_and_still_names_every_suspect(monkeypatch):
         new = rng.integers(0, 3, len(rows)).astype(np.int32)
         scores.follow(rows, live.edit(rows, new, rng.random(len(rows)) < 0.8, len(classes)))
         slack = voters.slack()
+        slack = np.zeros(1200) if slack is None else slack
         waited += int((slack > 0).sum())
         stale = np.flatnonzero(live.alive)
         known = scores.support[stale].copy()
@@ -182,7 +183,7 @@ def test_a_large_table_waits_and_still_names_every_suspect(monkeypatch):
     assert farthest > 1e-3
     compare(*state, 1e-7)
     scores.renew(threading.RLock())
-    assert voters.is_settled
+    assert not voters.is_waiting(slice(None)).any()
     assert voters.slack() is None
     compare(*state, 1e-7)
 

@@ -5,8 +5,8 @@ odds are wrong is a logistic regression on the decisions so far. Its prior is wh
 how far tables differ from each other is how wide it is (`benchmarks/stopping.py --fit` finds it, `docs/stopping.md`
 tests it on tables that had no part in it). That the chance follows the odds in this way is an assumption, which is
 wrong first where few wrong labels are left. So the interval also holds what the decisions nearest by their odds allow,
-with no model but that these rows are alike (beta-binomial). Rows that are no suspects are judged by the random ones among them that were
-looked at, and by nothing else.
+with no model but that these rows are alike (beta-binomial). Rows that are no suspects are judged by the random ones
+among them that were looked at, and by nothing else.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ fresh count. What they were fitted to before they vote stays: trees, landmarks, 
 Fitting these anew to the labels as they are by then makes another judgement.
 
 In a large table a decision moves the votes for every row a little. Rows that are suspects, or near to it, are followed
-at once. For every other row there is a bound on how far its votes can have moved: as long as it cannot be a suspect, it
-waits for `renew`, and where the bound does not say so it is counted again at once. So suspects are exact always, and
-any other row after `settle`.
+at once; so does everything in a table of some ten thousand rows. For every other row there is a bound on how far its
+votes can have moved: those that could be suspects by it are counted again at once, as many as time allows, and the rest
+waits for `renew`, or for `settle` when someone looks at it. `n_waiting` says how many could be suspects and wait.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = ["Judgement", "LiveScores"]
 
 _ODDS: Final = 2.0
 _BLOCK: Final = 20_000
+_AT_ONCE: Final = 100  # rows that are counted again before a decision is answered
 _NEAR: Final = 0.08  # rows are followed at once that would be suspects if so many votes moved
 
 
@@ -92,7 +93,7 @@ class LiveScores:
         self.support, self.rivals, self.scores = np.ones(n_rows), np.zeros(n_rows), np.ones(n_rows)
         self.suggested: CodeArray = live.codes.copy()
         self.suspect: npt.NDArray[np.bool_] = np.zeros(n_rows, np.bool_)
-        self.n_settled = 0  # rows that the last decision made it necessary to count again
+        self.n_waiting = 0
         self.replace(judgement)
 
     @property
@@ -150,15 +151,15 @@ class LiveScores:
 
     def settle(self, rows: IndexArray) -> None:
         """Bring the scores of some rows up to date, which may have waited."""
-        places = self._place[rows]
-        if self._voters.is_settled:
-            return
-        self._voters.settle(places[places >= 0])
-        self.refresh(rows)
+        known = rows[self._place[rows] >= 0]
+        waiting = known[self._voters.is_waiting(self._place[known])]
+        if len(waiting):
+            self._voters.settle(self._place[waiting])
+            self.refresh(waiting)
 
     def renew(self, lock: Any) -> None:
         """Bring the scores of all rows up to date, while decisions go on that hold the lock."""
-        voters = self._voters
+        voters, self.n_waiting = self._voters, 0
         voters.renew(lock)
         for start in range(0, len(self.scores), _BLOCK):
             with lock:
@@ -206,17 +207,17 @@ class LiveScores:
         return worse & self._live.alive
 
     def _settle_suspects(self) -> None:
-        """Count again the rows that could be suspects by the bound on how far their votes have moved."""
-        self.n_settled = 0
+        """Count again rows that could be suspects by the bound on how far their votes have moved, the worst first."""
         slack = self._voters.slack()
         if slack is None:
             return
         everywhere = np.zeros(len(self.scores))
         everywhere[self._judgement.rows] = slack
         rows = np.flatnonzero(self._could_be(everywhere) & (everywhere > 0.0))
-        self._voters.settle(self._place[rows])
-        self.refresh(rows)
-        self.n_settled = len(rows)
+        first = rows[np.argsort(self.scores[rows], kind="stable")[:_AT_ONCE]]
+        self._voters.settle(self._place[first])
+        self.refresh(first)
+        self.n_waiting = len(rows) - len(first)
 
     def _to_voters(self, codes: CodeArray) -> CodeArray:
         """Return the voters' class codes of some labels, which join their label set if they are new."""

@@ -28,7 +28,6 @@ ReportProgress = Callable[[str, float], None]
 SEARCHING: Final = "Finding the neighbours of every row"
 _K: Final = 20
 _SEED: Final = 0
-_MANY: Final = 500  # rows counted again for a decision from which all others are, too, in a thread of their own
 _PAGE: Final = 200  # rows of a page that are put in order at least
 
 
@@ -297,14 +296,15 @@ class Session:
         if changed.any():
             touched = self.live.edit(rows[changed], codes[changed], alive[changed], len(self.classes))
             self.scores.follow(rows[changed], touched)
-            if self.scores.n_settled > _MANY:
+            if self.scores.n_waiting:
                 threading.Thread(target=self._renew, name="pivotal-review-renew", daemon=True).start()
 
     def _renew(self) -> None:
         """Bring scores up to date that have waited, so that decisions stay fast."""
         if self._renewing.acquire(blocking=False):
             try:
-                self.scores.renew(self.lock)
+                while self.scores.n_waiting:  # decisions are taken meanwhile
+                    self.scores.renew(self.lock)
             finally:
                 self._renewing.release()
 

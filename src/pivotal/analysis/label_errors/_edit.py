@@ -27,7 +27,7 @@ Voter = EditableLeaves | EditableRidge | FloatArray
 
 _DUST: Final = 1e-12  # votes that are left over from rounding
 _ALL_WATCHED: Final = 2**24  # numbers per regression up to which every row is watched
-_MOST_WATCHED: Final = 2**26  # numbers per regression that are kept at most
+_MOST_WATCHED: Final = 2**25  # numbers per regression that are kept at most
 
 
 @dataclass
@@ -188,14 +188,15 @@ class EditableVoters:
         for name, ridge in self._ridges.items():
             slack = ridge.slack()
             if slack is not None:
-                # Chances are predictions over their sum, which is at least 1: both move by no more than the slack.
-                total = 2.0 * self._weights[name] * slack + (0.0 if total is None else total)
+                total = self._weights[name] * slack + (0.0 if total is None else total)
         return total
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether the votes of all rows are up to date."""
-        return all(ridge.is_settled for ridge in self._ridges.values())
+    def is_waiting(self, rows: IndexArray | slice) -> npt.NDArray[np.bool_]:
+        """Return whether votes for some rows are those of some time before."""
+        waiting = np.zeros(len(self._codes[rows]), np.bool_)
+        for ridge in self._ridges.values():
+            waiting |= ridge.is_waiting(rows)
+        return waiting
 
     def settle(self, rows: IndexArray) -> None:
         """Bring the votes of some rows up to date, once."""

@@ -34,6 +34,7 @@ class RidgeMoment:
     coefficients: FloatArray
     inverse: FloatArray | None
     growth: float
+    number: int
     inside: npt.NDArray[np.bool_]
     codes: CodeArray
 
@@ -66,6 +67,7 @@ class EditableRidge:
         self._growth, self._reference_growth = 1.0, 1.0
         self._offset, self._offset_growth = np.zeros(len(codes)), np.zeros(len(codes))  # of rows settled since
         self._bounds: FloatArray | None = None
+        self._number, self._number_of = 0, np.zeros(len(codes), np.int64)  # of fits: the last, and that of each row
         self._n_watched = 0
         self._room: IndexArray = np.empty(0, np.int64)  # watched rows, and room for more
         self._place = np.full(len(codes), -1, np.int64)
@@ -128,8 +130,9 @@ class EditableRidge:
             self._bounds = self._fit.leverage_bounds()
 
     def slack(self) -> FloatArray | None:
-        """Return how far predictions can be off, summed over the classes; shape (n_rows,); None where they are not."""
-        if self.is_settled:
+        """Return how far chances of any class can be off; shape (n_rows,); None where they are not."""
+        waiting = self.is_waiting(slice(None))
+        if not waiting.any():
             return None
         moved, regrown = self._drift()
         self.bound_others()
@@ -137,36 +140,38 @@ class EditableRidge:
         own = np.where(self._inside, self._bounds, 0.0)
         off = np.sqrt(self._bounds) * (moved + self._offset)
         if self._growth > 1.0:
-            aside = 1.0 + np.abs(self.predicted).sum(axis=1)  # no target is farther from its prediction
+            aside = 2.0 + 2.0 * np.abs(self.predicted).sum(axis=1)  # no target is farther from its prediction
             off += aside * own * (regrown + self._offset_growth)
         room = 1.0 - own * self._growth
         slack: FloatArray = np.where(room > 0.0, off / np.where(room > 0.0, room, 1.0), np.inf)
-        slack[self._rows] = 0.0
+        slack[~waiting] = 0.0
         return slack
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether the predictions of all rows are up to date."""
-        if self._n_watched == len(self._codes):
-            return True
-        return self._drift() == (0.0, 0.0) and not self._offset.any()
+    def is_waiting(self, rows: IndexArray | slice) -> npt.NDArray[np.bool_]:
+        """Return whether the predictions of some rows are those of some time before."""
+        return np.asarray((self._place[rows] < 0) & (self._number_of[rows] < self._number))
 
     def settle(self, rows: IndexArray) -> None:
         """Bring the predictions of some rows up to date, once."""
-        rows = rows[self._place[rows] < 0]
+        rows = rows[self.is_waiting(rows)]
         if len(rows):
             self.predicted[rows] = self.predict_at(self.moment(), rows)
             self._offset[rows], self._offset_growth[rows] = self._drift()
+            self._number_of[rows] = self._number
 
     def _drift(self) -> tuple[float, float]:
         """Return how far coefficients, and the growth of leverages, are from those that the others go by."""
-        moves = (self._coefficients - self._reference) ** 2 / self._fit.diagonal[:, np.newaxis]
-        return float(np.sqrt(moves.sum(axis=0)).sum()), self._growth - self._reference_growth
+        squares = ((self._coefficients - self._reference) ** 2 / self._fit.diagonal[:, np.newaxis]).sum(axis=0)
+        moves = np.sqrt(squares)
+        # Predictions sum to 1 before and after. A chance is one of them over the sum of all, each at least the floor:
+        # a sum that is at least 1 and moves by no more than half of all moves.
+        return float(moves.max() + 0.5 * moves.sum()), self._growth - self._reference_growth
 
     def moment(self) -> RidgeMoment:
         """Return the regression as it is now."""
         inverse = None if self._inverse is None else self._inverse.copy()
-        return RidgeMoment(self._coefficients.copy(), inverse, self._growth, self._inside.copy(), self._codes.copy())
+        inside, codes = self._inside.copy(), self._codes.copy()
+        return RidgeMoment(self._coefficients.copy(), inverse, self._growth, self._number, inside, codes)
 
     def predict_at(self, moment: RidgeMoment, rows: IndexArray) -> FloatArray:
         """Return predictions of some rows as they were at a moment; shape (len(rows), n_classes)."""
@@ -193,6 +198,7 @@ class EditableRidge:
         self.predicted[rows[still], : predicted.shape[1]] = predicted[still]
         self._reference = np.pad(moment.coefficients, ((0, 0), (0, self.predicted.shape[1] - predicted.shape[1])))
         self._reference_growth = moment.growth
+        self._number_of[rows] = moment.number
         self._offset[:], self._offset_growth[:] = 0.0, 0.0
 
     def _widen(self, n_classes: int) -> None:
@@ -221,6 +227,7 @@ class EditableRidge:
         few = len(rows) <= n_classes
         self._values[: self._n_watched] += (design @ step) @ beyond if few else design @ (step @ beyond)
         self._predict(slice(self._n_watched))
+        self._number += 1
         return True
 
     def _reweight(self, places: IndexArray, weight: FloatArray) -> None:

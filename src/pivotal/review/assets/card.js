@@ -113,7 +113,7 @@ function evidence(item, about, open) {
         make("meter", { min: "0", max: "1", value: String(share), class: kind, "aria-label": `votes for ${named(label)}` }),
         make("span", { class: "number" }, percent(share)));
     })),
-    make("p", { class: "note" }, "The nearer, the more votes. Confidence counts all that was asked."));
+    make("p", { class: "note" }, "The nearer, the more votes. Confidence is the share of all voters together."));
   const line = (other, right) => make("li", null, make("button", { type: "button", class: "line", onclick: () => open(other.row) },
     picture(about, other.row, "tiny"),
     make("span", { class: "grow" }, make("span", { class: "id" }, other.id),

@@ -46,7 +46,7 @@ async function start() {
   sortClasses();
   document.title = `${state.about.name} · review`;
   byId("name").textContent = state.about.name;
-  byId("column").textContent = `${plural(state.about.n_rows, "row")}, labels in ${state.about.label}`;
+  byId("column").textContent = `${plural(state.about.n_rows, "row")}, label column “${state.about.label}”`;
   byId("reviewer").textContent = state.reviewer;
   byId("waiting").hidden = true;
   filters = addFilters(state, askAll, async () => {
