@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pivotal.analysis.label_errors import EditableVoters, _edit, find_label_errors, find_with_voters
@@ -126,8 +126,14 @@ edits_of_rows = st.lists(
 )
 
 
+@pytest.fixture(autouse=True)
+def _time_for_all(monkeypatch):
+    """Rows that could be suspects are all counted before an edit returns."""
+    monkeypatch.setattr(_scores, "_AT_ONCE", 10**6)
+
+
 @given(seed=st.integers(0, 10**6), edits=edits_of_rows, watched=st.booleans(), undo=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_edits_equal_a_count_from_scratch(seed, edits, watched, undo):
     X, codes = table(60, seed)
     with pytest.MonkeyPatch.context() as patch:
@@ -231,3 +237,17 @@ def test_a_model_stays_as_it_was():
     assert rest.max(axis=1) == pytest.approx(errors.rival_support, abs=1e-6)
     voters.edit(np.array([7]), np.array([(voters._codes[7] + 1) % 3], np.int32), np.array([True]), 3)
     assert np.abs(voters.votes(at) - votes).max() > 0.0
+
+
+def test_rows_that_wait_are_counted_in_the_background(monkeypatch):
+    monkeypatch.setattr(_edit, "_ALL_WATCHED", 0)
+    monkeypatch.setattr(_scores, "_AT_ONCE", 3)
+    X, codes = table(600, 5)
+    state = begin(X, codes, k=5, voters=("linear", "rbf"), n_jobs=1)
+    _, _, classes, live, scores = state
+    rows = np.arange(40, 70)
+    scores.follow(rows, live.edit(rows, (live.codes[rows] + 1) % 3, np.ones(30, bool), len(classes)))
+    assert scores.n_waiting > 0
+    scores.renew(threading.RLock())
+    assert scores.n_waiting == 0
+    compare(*state, 1e-7)

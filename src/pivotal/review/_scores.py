@@ -27,7 +27,7 @@ __all__ = ["Judgement", "LiveScores"]
 
 _ODDS: Final = 2.0
 _BLOCK: Final = 20_000
-_AT_ONCE: Final = 100  # rows that are counted again before a decision is answered
+_AT_ONCE: Final = 25  # rows that are counted again before a decision is answered
 _NEAR: Final = 0.08  # rows are followed at once that would be suspects if so many votes moved
 
 
@@ -140,14 +140,15 @@ class LiveScores:
         touched : int array
             Rows whose votes by neighbours may have changed.
         """
-        known = rows[self._place[rows] >= 0]
+        known, before = rows[self._place[rows] >= 0], self._voters.n_edits
         changed = [rows, touched if self._voters.neighbors_weight else rows]
         if len(known):
             codes = self._to_voters(self._live.codes[known])
             places = self._voters.edit(self._place[known], codes, self._live.alive[known], len(self._to_page))
             changed.append(self._judgement.rows[places])
         self.refresh(np.unique(np.concatenate(changed)))
-        self._settle_suspects()
+        if self._voters.n_edits != before:  # most rows of a large table are in the fit of no regression
+            self._settle_suspects()
 
     def settle(self, rows: IndexArray) -> None:
         """Bring the scores of some rows up to date, which may have waited."""

@@ -64,6 +64,8 @@ class EditableVoters:
         The label of each class code at first.
     neighbors_weight : float
         How much say the nearest rows have, whose votes are counted elsewhere.
+    n_edits : int
+        How often a regression has changed.
     """
 
     def __init__(self, kept: Kept, weights: Mapping[str, float]) -> None:
@@ -79,6 +81,7 @@ class EditableVoters:
         self._n_classes = len(self.labels)
         self._active = self._count()
         self._watched = np.zeros(len(codes), np.bool_)
+        self.n_edits = 0
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -159,6 +162,7 @@ class EditableVoters:
                 touched[voter.edit(rows, codes, alive, n_classes)] = True
             elif isinstance(voter, EditableRidge) and voter.edit(rows, codes, alive, n_classes):
                 touched |= self._watched
+                self.n_edits += 1
         self._codes[rows], self._alive[rows], self._n_classes = codes, alive, n_classes
         active = self._count()
         if not np.array_equal(active, self._active):
