@@ -37,6 +37,9 @@ def write_page(gains: pd.DataFrame, out: Path, keel: tuple[str, ...]) -> None:
     keel : tuple of str
         Sets that nothing was tuned on.
     """
+    # A run that was stopped leaves tasks without some of their sizes, whose means would be of other cells.
+    sizes = gains.groupby(["set", "noise", "draw", "method"])["fraction"].transform("nunique")
+    gains = gains[sizes == sizes.max()]
     paper = complete(gains[~gains["set"].isin(keel)])
     ours = gains[gains["method"] == OURS]
     untuned = ours["set"].isin([*HELD_OUT, *keel])
@@ -50,7 +53,8 @@ def write_page(gains: pd.DataFrame, out: Path, keel: tuple[str, ...]) -> None:
         f"split, so every difference is paired. Judged by {', '.join(JUDGED)}; gradient boosting beside them. Made by",
         "```sh\npython benchmarks/selection.py --data DIR --keel\n```",
         f"with Python {platform.python_version()}, scikit-learn {version('scikit-learn')}, numpy {version('numpy')}. "
-        "Seconds are of one processor. " + coverage(gains, paper, keel),
+        "Seconds are of one processor. Five draws were planned, of which these are finished. "
+        + coverage(gains, paper, keel),
         "± is the standard error of a mean over sets, from how draws of a set differ. All figures are in "
         "[selection.csv.gz](selection.csv.gz).",
         "![Gains over random selections by size](selection.svg)",
@@ -76,12 +80,10 @@ def write_page(gains: pd.DataFrame, out: Path, keel: tuple[str, ...]) -> None:
 
 
 def complete(gains: pd.DataFrame) -> pd.DataFrame:
-    """Return the draws in which every method was measured on every set, size and share of wrong labels."""
-    keys = [*CELL, "method", "model"]
-    wanted = len(gains[keys].drop_duplicates())
-    counts = gains.groupby("draw")[keys[0]].size()
-    whole = counts.index[counts == wanted]
-    return gains[gains["draw"].isin(whole if len(whole) else counts.index)]
+    """Return the draws of each set in which every method was measured, at every size and share of wrong labels."""
+    keys = ["noise", "fraction", "method", "model"]
+    counts = gains.groupby(["set", "draw"])["gain"].transform("size")
+    return gains[counts == len(gains[keys].drop_duplicates())]
 
 
 def coverage(gains: pd.DataFrame, paper: pd.DataFrame, keel: tuple[str, ...]) -> str:
@@ -116,7 +118,7 @@ def over_draws(part: pd.DataFrame, column: str) -> tuple[float, float]:
     by_set = part.groupby(["set", "draw"])[column].mean().groupby("set")
     variances, counts = by_set.var(), by_set.count()
     variances = variances.fillna(variances.mean())  # of sets with one draw
-    error = float(np.sqrt((variances / counts).sum()) / len(counts))
+    error = float(np.sqrt((variances / counts).sum(skipna=False)) / len(counts))
     return float(by_set.mean().mean()), error
 
 
@@ -237,6 +239,8 @@ def many_rows(file: Path) -> list[str]:
         f"{found['features']} features and 5 classes. {os.cpu_count()} processors, which had other work to do:",
         markdown(["rows", "selected", "seconds", "processor seconds", "peak GB", "queries"], times),
     ]
+    if max((one["rows"] for one in found["times"]), default=0) < 10**6:
+        parts.append("A million rows have not been measured.")
     compared = pd.DataFrame(found.get("compared", [])).dropna()
     if compared.empty:
         return parts
@@ -260,7 +264,7 @@ def many_rows(file: Path) -> list[str]:
         "It also compares on real sets with few enough rows for the whole algorithm, all rows on every list and the "
         "kernel of all pairs: with cut lists and random features, as these many rows are selected by default; and with "
         "a quarter of the queries and of the voting rows besides, as for half a million rows. Accuracy in percent on "
-        f"fresh rows, mean of the three models and of {compared['draw'].nunique()} draws. The mean differences from "
+        f"fresh rows, mean of the three models, {compared['draw'].nunique()} draw(s) of the rows. The mean differences from "
         f"the whole algorithm are {means} (± over sets, sizes and draws).",
         markdown(["set", "rows", "size", "random", "whole", "by default", "and sampled"][: 5 + len(kinds)], lines),
     ]
