@@ -263,8 +263,8 @@ def many_rows(file: Path) -> list[str]:
         *parts,
         "It also compares on real sets with few enough rows for the whole algorithm, all rows on every list and the "
         "kernel of all pairs: with cut lists and random features, as these many rows are selected by default; and with "
-        "a quarter of the queries and of the voting rows besides, as for half a million rows. Accuracy in percent on "
-        f"fresh rows, mean of the three models, {compared['draw'].nunique()} draw(s) of the rows. The mean differences from "
+        "a quarter of the queries and of the voting rows besides. Accuracy in percent on fresh rows, mean of the three "
+        f"models, {compared['draw'].nunique()} draw(s) of the rows. The mean differences from "
         f"the whole algorithm are {means} (± over sets, sizes and draws).",
         markdown(["set", "rows", "size", "random", "whole", "by default", "and sampled"][: 5 + len(kinds)], lines),
     ]
