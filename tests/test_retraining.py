@@ -154,9 +154,9 @@ class CountingTree(DecisionTreeClassifier):
 
     fits = 0
 
-    def fit(self, *arguments: Any, **options: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         CountingTree.fits += 1
-        return super().fit(*arguments, **options)
+        return super().fit(X, y, sample_weight, check_input)
 
     @classmethod
     def count(cls, *data: Any, **options: Any) -> tuple[Values, int]:

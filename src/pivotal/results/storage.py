@@ -63,7 +63,7 @@ def encode_ids(ids: AnyArray) -> tuple[pa.Array, str]:
         elif ids.dtype.kind in "SU":
             column = ids.tolist()  # Arrow would cut NumPy's own strings at a zero byte
         elif ids.dtype.kind == "T":
-            tag = "T"
+            column, tag = ids.tolist(), "T"  # older Arrow does not know them
         else:
             column = ids.astype(ids.dtype.newbyteorder("="))
         return pa.array(column), tag
