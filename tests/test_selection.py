@@ -165,7 +165,7 @@ def test_prices_keep_to_the_budget_and_dear_rows_are_avoided(noisy):
 
 def test_what_groups_add_is_exact(noisy):
     """The search believes what a trial says: it must be the change of the objective."""
-    from pivotal.analysis.selection._budget_search import _purse
+    from pivotal.analysis.selection._budget_search import _make_budget
     from pivotal.analysis.selection._choosers import ExchangeMethod
     from pivotal.analysis.selection._selection_data import SelectionData
     from pivotal.analysis.selection._wishes import Wishes
@@ -176,21 +176,21 @@ def test_what_groups_add_is_exact(noisy):
     around = _surroundings.Surroundings(data, 3, 0, 0, False)
     search = _exchange_search.ExchangeSearch(around, 1.0, 1, 0)
     wishes = Wishes.of(data, 40, groups=np.arange(160) // 8)
-    purse = _purse(search, wishes)
+    budget = _make_budget(search, wishes)
     for unit in (2, 5):
-        purse.enter(unit)
+        budget.enter(unit)
 
     def objective():
         weights = np.zeros(160)
-        weights[purse.coalition.members] = 1.0 / purse.like.size
+        weights[budget.coalition.members] = 1.0 / budget.like.size
         pairs = search.means.pairs
-        return purse.coalition.utility - purse.like.scale * (weights @ pairs @ weights - 2 * weights @ purse.like.pull)
+        return budget.coalition.utility - budget.like.scale * (weights @ pairs @ weights - 2 * weights @ budget.like.pull)
 
     for unit in (0, 7, 11):
-        before, gain = objective(), purse.gain(unit)
-        purse.enter(unit)
+        before, gain = objective(), budget.gain(unit)
+        budget.enter(unit)
         assert objective() - before == pytest.approx(gain, abs=1e-4)
-        purse.leave(unit)
+        budget.leave(unit)
     assert ExchangeMethod(3, 0, 1.0, 1, 0, progress=False).name == "exchange"
 
 

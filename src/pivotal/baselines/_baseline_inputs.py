@@ -60,7 +60,7 @@ def check_positive(number: object, name: str, *, or_zero: bool = False) -> float
         converted = float(number)
         if converted > 0.0 or (or_zero and converted == 0.0):
             return converted
-    raise ValueError(f"{name} must be a finite number {'of at minimum' if or_zero else 'above'} 0; got {number!r}.")
+    raise ValueError(f"{name} must be a finite number {'of at least' if or_zero else 'above'} 0; got {number!r}.")
 
 
 def _read(X: Any, name: str) -> Any:
