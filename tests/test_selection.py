@@ -184,7 +184,8 @@ def test_what_groups_add_is_exact(noisy):
         weights = np.zeros(160)
         weights[budget.coalition.members] = 1.0 / budget.like.size
         pairs = search.means.pairs
-        return budget.coalition.utility - budget.like.scale * (weights @ pairs @ weights - 2 * weights @ budget.like.pull)
+        likeness = weights @ pairs @ weights - 2 * weights @ budget.like.pull
+        return budget.coalition.utility - budget.like.scale * likeness
 
     for unit in (0, 7, 11):
         before, gain = objective(), budget.gain(unit)

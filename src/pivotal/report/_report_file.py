@@ -280,7 +280,7 @@ def _tell_suspects(suspects: Suspects, shown: IndexArray) -> dict[str, Any]:
     ]
     note = f"{count(suspects.probable, 'label is', 'labels are')} probably wrong by the votes of the other rows. "
     if len(rows) < suspects.total or suspects.total != suspects.probable:
-        note += f"The {count(len(rows), 'max_points suspicious label is', 'max_points suspicious labels are')} listed."
+        note += f"The {count(len(rows), 'most suspicious label is', 'most suspicious labels are')} listed."
     else:
         note += "The most suspicious come first."
     if not rows:
