@@ -12,9 +12,9 @@ import argparse
 import json
 import os
 import platform
-import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from pivotal.analysis import removal_curve
 from pivotal.neighbors import BruteIndex
+from pivotal.research.bench.memory import forget_peak, peak_bytes, resident_bytes
+from pivotal.research.bench.stopwatch import Stopwatch, fastest, timed
 
 SIZES = ((40_000, 10), (40_000, 100))
 K = 5
@@ -49,38 +51,29 @@ def points(n: int, d: int, n_queries: int) -> tuple[np.ndarray, ...]:
     return X, ((X @ side > 0) ^ noisy).astype(np.int64), queries, (queries @ side > 0).astype(np.int64)
 
 
-def memory_mib(what: str) -> float:
-    """Memory this process holds (VmRSS), or the most it has held (VmHWM), in MiB."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith(what):
-            return int(line.split()[1]) / 1024
-    return float("nan")
-
-
 def race(n: int, d: int, n_queries: int, weights: str, looks: int, rounds: int) -> Row:
     X, y, queries, targets = points(n, d, n_queries)
     order = np.random.default_rng(1).permutation(n)
     removal_curve(None, X[:200], y[:200], queries[:9], targets[:9], order="random", weights=weights)  # loads kernels
-    best, searched = np.inf, np.inf
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the most held so far is what is held now
-    before = memory_mib("VmRSS")
-    for _ in range(rounds):
-        start = time.perf_counter()
-        curve = removal_curve(None, X, y, queries, targets, order=order, k=K, weights=weights)
-        best = min(best, time.perf_counter() - start)
-    extra = memory_mib("VmHWM") - before
-    for _ in range(rounds):
-        start = time.perf_counter()
-        BruteIndex(X).search(queries, K)
-        searched = min(searched, time.perf_counter() - start)
+    forget_peak()
+    before = resident_bytes() or 0
+    curve, best = min(
+        (
+            timed(lambda: removal_curve(None, X, y, queries, targets, order=order, k=K, weights=weights))
+            for _ in range(rounds)
+        ),
+        key=itemgetter(1),
+    )
+    extra = ((peak_bytes() or 0) - before) / 2**20
+    (searched,) = fastest(lambda: BruteIndex(X).search(queries, K), rounds=rounds, warm_up=False)
     spent = 0.0
     counts = np.linspace(0, n - K, looks).astype(int)
     for count in counts:
         left = np.sort(order[count:])
-        start = time.perf_counter()
-        model = KNeighborsClassifier(K, weights=weights, n_jobs=-1).fit(X[left], y[left])
-        score = model.score(queries, targets)
-        spent += time.perf_counter() - start
+        with Stopwatch() as watch:
+            model = KNeighborsClassifier(K, weights=weights, n_jobs=-1).fit(X[left], y[left])
+            score = model.score(queries, targets)
+        spent += watch.seconds
         assert score == curve.scores[count], f"{score} and {curve.scores[count]} differ after {count} points"
     step = spent / looks
     return Row(n, d, n_queries, weights, best, searched, step, step * (n + 1), step * (n + 1) / best, extra)

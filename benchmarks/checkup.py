@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import time
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pivotal
+from pivotal.research.bench.stopwatch import Stopwatch
 
 CLASSES = 10
 SHARED = {  # our names and Datalab's
@@ -108,12 +108,11 @@ def probabilities(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def ours(planted: Planted, X: np.ndarray | None = None) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Rows found, by name, and seconds: by the clock, and of processors."""
-    start = np.array([time.perf_counter(), time.process_time()])
-    found = pivotal.check(planted.X if X is None else X, planted.y, planted.test)
-    seconds = np.array([time.perf_counter(), time.process_time()]) - start
+    with Stopwatch() as watch:
+        found = pivotal.check(planted.X if X is None else X, planted.y, planted.test)
     named = {name: finding.rows for name, finding in found.items()}
     named["order"] = np.arange(len(planted.y)) if found["order"].present else np.empty(0, np.int64)
-    return named, seconds
+    return named, np.array([watch.seconds, watch.processor_seconds])
 
 
 def datalab(planted: Planted, X: np.ndarray | None = None, *, groups: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -122,12 +121,11 @@ def datalab(planted: Planted, X: np.ndarray | None = None, *, groups: bool) -> t
 
     X = planted.X if X is None else X
     chances = probabilities(X, planted.y) if groups else None
-    start = np.array([time.perf_counter(), time.process_time()])
-    with warnings.catch_warnings():
+    with Stopwatch() as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lab = Datalab({"y": planted.y.tolist()}, label_name="y", verbosity=0)
         lab.find_issues(features=X, pred_probs=chances)
-    seconds = np.array([time.perf_counter(), time.process_time()]) - start
+    seconds = np.array([watch.seconds, watch.processor_seconds])
     issues = lab.get_issues()
     named = {}
     for name, theirs in SHARED.items():

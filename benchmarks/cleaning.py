@@ -15,7 +15,6 @@ import csv
 import gzip
 import json
 import os
-import time
 import warnings
 from collections.abc import Callable
 from functools import cached_property
@@ -42,6 +41,7 @@ from sklearn.preprocessing import StandardScaler
 import pivotal
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.analysis.label_errors._voters import DEFAULT
+from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.datasets import flip_labels
 
 ROWS = 1500
@@ -130,9 +130,9 @@ class Task:
         }
 
     def timed(self, name: str, work: Callable[[], Any]) -> Any:
-        start = time.process_time()
-        result = work()
-        self.seconds[name] = time.process_time() - start
+        with Stopwatch() as watch:
+            result = work()
+        self.seconds[name] = watch.processor_seconds
         return result
 
     def oof(self, name: str) -> np.ndarray:
@@ -228,10 +228,10 @@ def main() -> None:
                 key = f"{name}|{noise}|{seed}"
                 if key in cells:
                     continue
-                start = time.perf_counter()
+                watch = Stopwatch()
                 cells[key] = {"family": family(name), **measure(Task(name, options.data, noise, seed))}
                 keep(cells, kept)
-                print(f"{name}, {noise}, seed {seed}: {time.perf_counter() - start:.1f} s", flush=True)
+                print(f"{name}, {noise}, seed {seed}: {watch.seconds:.1f} s", flush=True)
     counted = options.out.with_name("cleaning-counts.json")
     page_of_all = page(cells, json.loads(counted.read_text(encoding="utf-8")) if counted.exists() else {})
     options.out.write_text(page_of_all, encoding="utf-8")

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -21,16 +20,11 @@ from typing import Any
 import numpy as np
 
 from pivotal import EditableKNNValuation, KNNValuation
+from pivotal.research.bench.stopwatch import timed
 
 N_FEATURES = 16
 N_CLASSES = 3
 SETTINGS: dict[str, dict[str, Any]] = {"unweighted": {}, "votes by distance": {"weights": "distance"}}
-
-
-def seconds(job: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
 
 
 def measure(n_points: int, n_queries: int, n_edits: int, how: dict[str, Any]) -> dict[str, Any]:
@@ -41,14 +35,14 @@ def measure(n_points: int, n_queries: int, n_edits: int, how: dict[str, Any]) ->
     warm = EditableKNNValuation(**how).fit(X[:500], y[:500]).update(queries[:9], targets[:9])  # compiles
     warm.relabel(0, (y[0] + 1) % N_CLASSES).add(X[:1], y[:1]).remove(0)
     model = EditableKNNValuation(**how).fit(X, y)
-    first = seconds(lambda: model.update(queries, targets))
+    _, first = timed(lambda: model.update(queries, targets))
     # Points that some query reaches; most others are free.
     near = model._engine._scene.near.indices[:, 0]
     chosen = rng.choice(np.unique(near), n_edits, replace=False)
     reached = [int(model._engine._scene.near.holding(np.arange(n_points) == point).sum()) for point in chosen]
 
     def edit_and_read(edit: Callable[[], Any]) -> float:
-        return seconds(lambda: (edit(), model.values_))
+        return timed(lambda: (edit(), model.values_))[1]
 
     relabels = []
     for point in chosen:
@@ -63,7 +57,7 @@ def measure(n_points: int, n_queries: int, n_edits: int, how: dict[str, Any]) ->
         removals.append(edit_and_read(lambda point=point: model.remove(point)))
         X, y = np.delete(X, point, axis=0), np.delete(y, point)
     fresh = KNNValuation(**how).fit(X, y)
-    again = seconds(lambda: fresh.update(queries, targets).values_)
+    _, again = timed(lambda: fresh.update(queries, targets).values_)
     near = model._engine._scene.near
     kept = near.indices.nbytes + near.distances.nbytes + model._engine._answers.values.nbytes
     return {

@@ -16,7 +16,6 @@ import json
 import os
 import platform
 import tempfile
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +31,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
 import pivotal
+from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.datasets import flip_labels
 
 ROWS, NOISE, FOLDS = 2000, 0.1, 5
@@ -77,13 +77,12 @@ class Rows:
 
     def read(self, embed: str) -> tuple[Any, Any, Any, float]:
         """Return features, labels, which of them are wrong, and how long it took to read and embed."""
-        start = time.perf_counter()
-        if embed == "given":
-            ready = pivotal.read_table(self.source, "label", embed="none", embeddings=self._in_order())
-        else:
-            ready = pivotal.read_table(self.source, "label", embed=embed, embed_options={"cache": False})
-        seconds = time.perf_counter() - start
-        return ready.X, ready.y, self.wrong[self._order()], seconds
+        with Stopwatch() as watch:
+            if embed == "given":
+                ready = pivotal.read_table(self.source, "label", embed="none", embeddings=self._in_order())
+            else:
+                ready = pivotal.read_table(self.source, "label", embed=embed, embed_options={"cache": False})
+        return ready.X, ready.y, self.wrong[self._order()], watch.seconds
 
     def _order(self) -> Any:
         """Return which rows the table has, in its order: pictures are in the order of their folders."""
@@ -143,9 +142,9 @@ def measure(arguments: argparse.Namespace, known: dict[str, Any], save: Callable
                     X, y, wrong, seconds = rows.read(embed)
                     cell: dict[str, Any] = {"rows": len(y), "features": int(X.shape[1]), "embed_seconds": seconds}
                     for method, score in SCORES.items():
-                        start = time.perf_counter()
-                        cell[method] = float(average_precision_score(wrong, -score(X, y)))
-                        cell[f"{method}, seconds"] = time.perf_counter() - start
+                        with Stopwatch() as watch:
+                            cell[method] = float(average_precision_score(wrong, -score(X, y)))
+                        cell[f"{method}, seconds"] = watch.seconds
                     known[f"{name}/{words}/{seed}"] = cell
                     save()
                     print(name, words, seed, {key: round(content, 3) for key, content in cell.items()}, flush=True)

@@ -13,9 +13,8 @@ import os
 import platform
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,11 @@ import pivotal
 from pivotal.core.games import as_game
 from pivotal.core.semivalues import as_semivalue
 from pivotal.engine.solvers import Block, make_solver
+from pivotal.research.bench import stopwatch
+from pivotal.research.bench.stopwatch import timed
 
 ROUNDS = 5
+fastest = partial(stopwatch.fastest, rounds=ROUNDS)
 
 
 @dataclass
@@ -40,18 +42,6 @@ class Row:
     peer_seconds: float
     ratio: float
     target: str
-
-
-def fastest(*jobs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Best time of each job; they take turns, after one round that does not count."""
-    best = [np.inf] * len(jobs)
-    for turn in range(rounds + 1):
-        for j, job in enumerate(jobs):
-            start = time.perf_counter()
-            job()
-            if turn:
-                best[j] = min(best[j], time.perf_counter() - start)
-    return best
 
 
 def points(n: int, d: int, n_queries: int, seed: int = 0) -> tuple[np.ndarray, ...]:
@@ -197,9 +187,7 @@ def weighted_shapley_against_the_published_algorithm(budget: float) -> list[Row]
         votes = np.sort(rng.integers(1, 128, n))[::-1]
         labels = rng.integers(0, 2, n)
         signed = [int(v) if label else -int(v) for v, label in zip(votes, labels, strict=True)]
-        start = time.perf_counter()
-        exact = pivotal.research.paper.shapley_dp(signed, 5)
-        slow = time.perf_counter() - start
+        exact, slow = timed(lambda signed=signed: pivotal.research.paper.shapley_dp(signed, 5))
         if slow * 1.25**2.2 > budget:
             break
         n = int(n * 1.25) + 1
@@ -222,17 +210,17 @@ def weighted_shapley_against_the_published_algorithm(budget: float) -> list[Row]
 def megabytes_of(prepare: str, work: str) -> tuple[float, float]:
     """Peak of a fresh process above what it holds once it is prepared, and seconds; reads Linux's /proc."""
     script = f"""
-import sys, time
+import sys
 sys.path.insert(0, sys.argv[1])
 from engine import points
 import pivotal
-def megabytes(name):
-    return next(int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith(name))
+from pivotal.research.bench.memory import peak_bytes, resident_bytes
+from pivotal.research.bench.stopwatch import Stopwatch
 {prepare}
-before = megabytes("VmRSS")
-start = time.perf_counter()
-{work}
-print(megabytes("VmHWM") - before, time.perf_counter() - start)
+before = resident_bytes()
+with Stopwatch() as watch:
+    {work}
+print((peak_bytes() - before) / 2**20, watch.seconds)
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(Path(__file__).parent)], capture_output=True, text=True, check=True

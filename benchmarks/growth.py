@@ -13,8 +13,6 @@ import os
 import platform
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +24,7 @@ from pivotal.core.games import as_game
 from pivotal.core.semivalues import as_semivalue
 from pivotal.engine.solvers import Block, make_solver
 from pivotal.neighbors import BruteIndex
+from pivotal.research.bench.stopwatch import fastest, timed
 
 SIZES = (1000, 10_000, 100_000, 1_000_000, 10_000_000)
 K = 5
@@ -52,29 +51,18 @@ def points(n: int, d: int, n_queries: int) -> tuple[np.ndarray, ...]:
     return X, (X @ side > 0).astype(np.int32), queries, (queries @ side > 0).astype(np.int32)
 
 
-def fastest(job: Callable[[], object], rounds: int) -> float:
-    best = np.inf
-    for _ in range(rounds):
-        start = time.perf_counter()
-        job()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 def large(n: int, n_queries: int, d: int) -> dict[str, float]:
     """One large run in a fresh process: seconds, and the most memory that the process ever holds."""
     script = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from growth import points, value, K
-import time
+from pivotal.research.bench.memory import peak_bytes
+from pivotal.research.bench.stopwatch import timed
 value(*points(1000, 11, 10), k=K)
 data = points(*map(int, sys.argv[2:]))
-start = time.perf_counter()
-values = value(*data, k=K)
-seconds = time.perf_counter() - start
-peak = next(int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(seconds, peak, values.error_bound)
+values, seconds = timed(lambda: value(*data, k=K))
+print(seconds, peak_bytes() / 2**20, values.error_bound)
 """
     command = [sys.executable, "-c", script, str(Path(__file__).parent), *map(str, (n, d, n_queries))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -88,22 +76,20 @@ def grow(n: int, n_queries: int, d: int, rounds: int) -> Row:
     game, semivalue = as_game("hard"), as_semivalue("banzhaf")
     depth = min(n, semivalue.depth(K, TOL, n, game.truncation_factor(2, votes_fall=True)))
     BruteIndex(X[:10])  # loads what is compiled
-    start = time.perf_counter()
-    index = BruteIndex(X)
-    prepare = time.perf_counter() - start
+    index, prepare = timed(lambda: BruteIndex(X))
     indices, _ = index.search(queries, depth)
-    search = fastest(lambda: index.search(queries, depth), rounds)
+    (search,) = fastest(lambda: index.search(queries, depth), rounds=rounds, warm_up=False)
     solver = make_solver(game, semivalue, K, depth, 2, None, TOL)
     block, scratch, out = Block(y[indices], None, targets), solver.scratch(), np.empty(indices.shape)
     solver.solve(block, scratch, out)
     # So short that many runs are needed for the clock to see it.
-    kernel = fastest(lambda: solver.solve(block, scratch, out), 50 * rounds)
-    whole = fastest(lambda: value(X, y, queries, targets, k=K, neighbors="brute"), rounds)
+    (kernel,) = fastest(lambda: solver.solve(block, scratch, out), rounds=50 * rounds, warm_up=False)
+    (whole,) = fastest(lambda: value(X, y, queries, targets, k=K, neighbors="brute"), rounds=rounds, warm_up=False)
     few = max(2, min(n_queries, SHAPLEY_ENTRIES // n))
     value(X[:10], y[:10], queries[:2], targets[:2], k=K, semivalue="shapley")  # loads what is compiled
     # Preparing the points is not done again for every query, so it must not be scaled up with them.
     model = KNNValuation(k=K, semivalue="shapley").fit(X, y)
-    orders = fastest(lambda: model.update(queries[:few], targets[:few]), min(rounds, 2))
+    (orders,) = fastest(lambda: model.update(queries[:few], targets[:few]), rounds=min(rounds, 2), warm_up=False)
     return Row(n, depth, search, kernel, prepare, whole, orders * n_queries / few)
 
 

@@ -6,11 +6,10 @@ those of the processor, in one thread, with the search for neighbours; sampled v
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 import pivotal
+from pivotal.research.bench.stopwatch import Stopwatch
 
 CASES = [
     # points, owners, k, regions, semivalue, method, queries
@@ -42,10 +41,10 @@ def main() -> None:
     print("points owners k regions semivalue method ms/query largest_se error_bound")
     for n, n_owners, k, regions, semivalue, method, n_queries in CASES:
         data, owners = make(n, n_queries, n_owners, regions=regions)
-        start = time.process_time()
         drawn = pivotal.method(method, random_state=0)
-        values = pivotal.value(*data, k=k, semivalue=semivalue, groups=owners, method=drawn, n_jobs=1)
-        spent = (time.process_time() - start) / n_queries * 1e3
+        with Stopwatch() as watch:
+            values = pivotal.value(*data, k=k, semivalue=semivalue, groups=owners, method=drawn, n_jobs=1)
+        spent = watch.processor_seconds / n_queries * 1e3
         error = "-" if values.standard_error is None else f"{values.standard_error.max():.1e}"
         print(n, n_owners, k, regions, semivalue, method, f"{spent:.2f}", error, f"{values.error_bound:.1e}")
 

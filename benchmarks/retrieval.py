@@ -15,7 +15,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from scipy import sparse
 
 import pivotal
+from pivotal.research.bench.stopwatch import timed
 
 QUERIES, DEPTH, K = 10_000, 100, 10
 SIZES = (100_000, 1_000_000, 10_000_000)
@@ -53,9 +53,7 @@ def measure(n_documents: int, metric: str, semivalue: str) -> dict[str, float]:
     def run() -> None:
         pivotal.value_retrieval(lists, judged, k=K, metric=metric, semivalue=semivalue, complete=True)
 
-    start = time.perf_counter()
-    run()
-    seconds = time.perf_counter() - start
+    _, seconds = timed(run)
     tracemalloc.start()  # a second run: it is slower when it is watched
     run()
     return {"seconds": seconds, "megabytes": tracemalloc.get_traced_memory()[1] / 2**20}

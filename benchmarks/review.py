@@ -32,6 +32,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pivotal.research.bench.stopwatch import Stopwatch
+
 KEYS = ("f", "k", "f", "d", "f", "u", "f", "k", "f", "z")
 ACTIONS = {"f": "fix", "k": "keep", "d": "drop", "u": "unsure"}
 QUEUE = {"query": {}, "offset": 0, "limit": 25, "reviewer": "ann", "queue": "suspects"}
@@ -54,7 +56,7 @@ class Review:
     """`pivotal review` in a process of its own."""
 
     def __init__(self, table: Path, label: str, *options: str) -> None:
-        self.start = time.perf_counter()
+        self.watch = Stopwatch()
         command = [sys.executable, "-m", "pivotal", "review", str(table), "--label", label, "--no-open", "--quiet"]
         self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -75,7 +77,7 @@ class Review:
         """Return the seconds from the command until the page has something to show."""
         while not self.ask("api/progress")["ready"]:
             time.sleep(0.1)
-        return time.perf_counter() - self.start
+        return self.watch.seconds
 
     def gigabytes(self) -> float:
         """Return the most memory that the process ever had."""
@@ -120,9 +122,9 @@ def decide_by_requests(review: Review, n: int) -> list[float]:
     taken = []
     for number in range(n):
         action = ACTIONS.get(KEYS[number % len(KEYS)], "fix")
-        start = time.perf_counter()
-        answer = review.ask("api/decide", {**QUEUE, "rows": [row], "action": action, "batch": f"r{number}"})
-        taken.append(1e3 * (time.perf_counter() - start))
+        with Stopwatch() as watch:
+            answer = review.ask("api/decide", {**QUEUE, "rows": [row], "action": action, "batch": f"r{number}"})
+        taken.append(1e3 * watch.seconds)
         row = answer["item"]["row"]
     return taken
 
@@ -130,10 +132,10 @@ def decide_by_requests(review: Review, n: int) -> list[float]:
 def decide_by_keys(browser: Any, review: Review, n: int) -> tuple[list[float], float]:
     """Milliseconds of n decisions by keys on the page, and seconds until the page showed its first row."""
     page = browser.new_page(viewport={"width": 1300, "height": 900})
-    start = time.perf_counter()
-    page.goto(review.url)
-    page.wait_for_selector(".card", timeout=600_000)
-    shown = time.perf_counter() - start
+    with Stopwatch() as watch:
+        page.goto(review.url)
+        page.wait_for_selector(".card", timeout=600_000)
+    shown = watch.seconds
     page.evaluate(WATCH)
     for number in range(n):
         page.keyboard.press(KEYS[number % len(KEYS)])
@@ -183,11 +185,11 @@ def measure_demo(browser: Any) -> dict[str, float]:
             page = browser.new_page()
             page.goto(review.url)
             page.wait_for_selector(".card", timeout=600_000)
-            shown = time.perf_counter() - review.start
+            shown = review.watch.seconds
             title = page.inner_text("#row-title")
             page.keyboard.press("f")
             page.wait_for_function("t => document.getElementById('row-title').textContent !== t", arg=title)
-            decided = time.perf_counter() - review.start
+            decided = review.watch.seconds
             page.close()
             keys, _ = decide_by_keys(browser, review, 60)
     return {"shown": shown, "decided": decided, **summary(keys)}

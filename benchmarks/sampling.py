@@ -13,9 +13,10 @@ import argparse
 import json
 import os
 import platform
-import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from pivotal import method as sampler
 from pivotal import value, value_from_neighbors
+from pivotal.research.bench.stopwatch import fastest, timed
 
 K = 5
 SAMPLES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -66,12 +68,6 @@ def numpy_coalitions(votes: np.ndarray, k: int, n_samples: int, seed: int, *, so
     return means, np.sqrt((squares / n_samples - means**2) / (n_samples - 1))
 
 
-def seconds(job: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    answer = job()
-    return time.perf_counter() - start, answer
-
-
 def race(n: int, n_samples: int, rounds: int) -> dict[str, Any]:
     """One query whose list holds all n points: this library with all of them and with a cut list, and NumPy."""
     labels = np.random.default_rng(0).integers(0, 2, n)
@@ -92,11 +88,11 @@ def race(n: int, n_samples: int, rounds: int) -> dict[str, Any]:
     }
     rows = []
     for name, job in jobs.items():
-        taken, answer = min((seconds(job) for _ in range(rounds)), key=lambda run: run[0])
+        answer, taken = min((timed(job) for _ in range(rounds)), key=itemgetter(1))
         means = answer[0] if isinstance(answer, tuple) else answer.values
         rows.append({"name": name, "seconds": taken, "largest_error": float(np.abs(means - exact).max())})
         print(rows[-1], flush=True)
-    taken = min(seconds(lambda: value_from_neighbors(lists, labels, [1], k=K, n_jobs=1))[0] for _ in range(5))
+    (taken,) = fastest(lambda: value_from_neighbors(lists, labels, [1], k=K, n_jobs=1), rounds=5, warm_up=False)
     return {"n": n, "n_samples": n_samples, "rows": rows, "exact_seconds": taken}
 
 
@@ -111,12 +107,8 @@ def per_query(n_queries: int, n_samples: int, rounds: int) -> list[dict[str, Any
         row: dict[str, Any] = {"votes": name}
         for method in ("exact", *SAMPLERS):
             how = {} if method == "exact" else {"method": method, "n_samples": n_samples, "random_state": 0}
-            best = np.inf
-            for _ in range(rounds + 1):  # the first one compiles
-                start = time.process_time()
-                value_from_neighbors(lists, labels, targets, k=K, votes=votes, n_jobs=1, **how)
-                best = min(best, time.process_time() - start)
-            row[method] = 1e6 * best / n_queries
+            run = partial(value_from_neighbors, lists, labels, targets, k=K, votes=votes, n_jobs=1, **how)
+            row[method] = 1e6 * fastest(run, rounds=rounds, processor=True)[0] / n_queries
         rows.append(row)
         print(row, flush=True)
     return rows
@@ -129,13 +121,13 @@ def deviations(n: int, n_queries: int, weights: str) -> dict[str, Any]:
     labels = (X @ side > 0) ^ (rng.random(n) < 0.2)  # a fifth of them are wrong
     data = X, labels, queries, queries @ side > 0
     value(*data, k=K, weights=weights)  # compiled and warmed up
-    taken, exact = seconds(lambda: value(*data, k=K, weights=weights))
+    exact, taken = timed(lambda: value(*data, k=K, weights=weights))
     curves: dict[str, Any] = {}
     for method in SAMPLERS:
         curves[method] = []
         for n_samples in SAMPLES:
             drawn = sampler(method, n_samples=n_samples, random_state=0)
-            spent, sampled = seconds(lambda drawn=drawn: value(*data, k=K, weights=weights, method=drawn))
+            sampled, spent = timed(lambda drawn=drawn: value(*data, k=K, weights=weights, method=drawn))
             deviation = np.abs(sampled.values - exact.values).max() / exact.values.max()
             stated = sampled.standard_error.max() / exact.values.max()
             point = {"n_samples": n_samples, "deviation": float(deviation), "stated": float(stated), "seconds": spent}

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -28,6 +27,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
 from pivotal.neighbors import BruteIndex, brute
+from pivotal.research.bench.stopwatch import fastest, timed
 
 SIZES = ((100_000, 32), (1_000_000, 11), (1_000_000, 32), (60_000, 512))
 # Points that the bare product takes at a time: all of them would need gigabytes.
@@ -54,17 +54,6 @@ class Row:
     to_product: float
     prepare: float
     phases: dict[str, float]
-
-
-def fastest(jobs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    best = dict.fromkeys(jobs, np.inf)
-    for turn in range(rounds + 1):
-        for name, job in jobs.items():
-            start = time.perf_counter()
-            job()
-            if turn:
-                best[name] = min(best[name], time.perf_counter() - start)
-    return best
 
 
 def multiply(X: np.ndarray, queries: np.ndarray, width: int) -> Callable[[], None]:
@@ -103,9 +92,8 @@ def clocks() -> Iterator[dict[str, float]]:
 
     def timed(name: str, function: Any) -> Callable[..., Any]:
         def run(*arguments: Any) -> Any:
-            start = time.perf_counter()
-            answer = function(*arguments)
-            spent[name] += time.perf_counter() - start
+            answer, seconds = timed(lambda: function(*arguments))
+            spent[name] += seconds
             return answer
 
         return run
@@ -126,9 +114,7 @@ def clocks() -> Iterator[dict[str, float]]:
 def profile(index: BruteIndex, queries: np.ndarray, depth: int) -> dict[str, float]:
     """Seconds of each phase, as if threads had shared them evenly."""
     with clocks() as spent:
-        start = time.perf_counter()
-        index.search(queries, depth)
-        whole = time.perf_counter() - start
+        _, whole = timed(lambda: index.search(queries, depth))
     phases = {name: seconds / count_threads(-1) for name, seconds in spent.items()}
     minor = [name for name in phases if name not in PHASES]
     phases = {name: seconds for name, seconds in phases.items() if name not in minor}
@@ -139,9 +125,7 @@ def race(n: int, d: int, n_queries: int, depth: int, rounds: int) -> Row:
     rng = np.random.default_rng(0)
     X, queries = (rng.standard_normal((size, d), dtype=np.float32) for size in (n, n_queries))
     BruteIndex(X[:10])  # loads what is compiled
-    start = time.perf_counter()
-    index = BruteIndex(X)
-    prepare = time.perf_counter() - start
+    index, prepare = timed(lambda: BruteIndex(X))
     theirs = NearestNeighbors(algorithm="brute", n_jobs=-1).fit(X)
     flat = faiss.IndexFlatL2(d)
     flat.add(X)
@@ -152,7 +136,7 @@ def race(n: int, d: int, n_queries: int, depth: int, rounds: int) -> Row:
     }
     jobs |= {f"product {width}": multiply(X, queries, width) for width in WIDTHS}
     jobs["product in threads"] = multiply_in_threads(X, queries)
-    best = fastest(jobs, rounds)
+    best = dict(zip(jobs, fastest(*jobs.values(), rounds=rounds), strict=True))
     product = min(seconds for name, seconds in best.items() if name.startswith("product"))
     ours, sklearn, by_faiss = best["ours"], best["sklearn"], best["faiss"]
     found, expected = index.search(queries[:50], depth)[0], theirs.kneighbors(queries[:50].astype(float), depth)[1]

@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +35,7 @@ from threadpoolctl import threadpool_limits
 
 import pivotal
 from pivotal.analysis.selection import METHODS
+from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.datasets import flip_labels
 
 ROWS, FRESH, RANDOM_DRAWS = 1000, 2000, 5
@@ -194,9 +194,9 @@ def measure(task: Task, key: Key) -> dict[str, Any]:
         drawn = [task.score(rng.choice(len(task.y), n, replace=False)) for _ in range(RANDOM_DRAWS)]
         mean = {model: np.mean([one[model] for one in drawn], axis=0).tolist() for model in MODELS}
         return {"scores": mean, "seconds": 0.0}
-    start = time.process_time()
-    chosen = pivotal.select(task.X, task.y, n, method=key.method, n_jobs=1)
-    seconds = time.process_time() - start
+    with Stopwatch() as watch:
+        chosen = pivotal.select(task.X, task.y, n, method=key.method, n_jobs=1)
+    seconds = watch.processor_seconds
     return {"scores": task.score(chosen.indices), "seconds": seconds}
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,8 @@ from sklearn.base import clone
 
 import pivotal
 from pivotal.analysis.selection import _confirmation, _likeness, _surroundings
+from pivotal.research.bench.memory import peak_bytes
+from pivotal.research.bench.stopwatch import Stopwatch
 
 ROWS, FEATURES = 6000, 16
 SETS, FRACTIONS, DRAWS = ("2dplanes", "creditcard", "pol", "magic", "letter"), (0.02, 0.1), (0, 1)
@@ -81,14 +81,14 @@ def measure(n: int) -> dict[str, Any]:
     X = 1.6 * rng.normal(size=(30, FEATURES))[clusters] + rng.normal(size=(n, FEATURES))
     y = np.where(rng.random(n) < 0.05, rng.integers(5, size=n), clusters % 5)
     pivotal.select(X[:6000], y[:6000], 0.1)  # compiles
-    wall, processor = time.perf_counter(), time.process_time()
-    chosen = pivotal.select(X, y, 0.1)
+    with Stopwatch() as watch:
+        chosen = pivotal.select(X, y, 0.1)
     return {
         "rows": n,
         "selected": len(chosen),
-        "seconds": time.perf_counter() - wall,
-        "processor_seconds": time.process_time() - processor,
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "seconds": watch.seconds,
+        "processor_seconds": watch.processor_seconds,
+        "peak_gb": (peak_bytes() or 0) / 2**30,
         "queries": chosen.facts["n_queries"],
     }
 

@@ -13,7 +13,6 @@ import os
 import platform
 import subprocess
 import sys
-import time
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import pivotal
+from pivotal.research.bench.stopwatch import timed
 
 BALLS = (10, 100, 500, 600, 3000, 10_000)
 SPEEDS = ((10_000, 0.3), (100_000, 0.1), (100_000, 1.0), (1_000_000, 0.1))
@@ -69,9 +69,8 @@ def time_one(n: int, radius: float) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, 3)), rng.integers(0, 3, n)
     X_test, y_test = rng.normal(size=(N_QUERIES, 3)), rng.integers(0, 3, N_QUERIES)
-    start = time.perf_counter()
-    values = pivotal.value(X, y, X_test, y_test, utility=pivotal.Threshold(radius))
-    return {"n": n, "radius": radius, "ball": values.details["mean_ball"], "seconds": time.perf_counter() - start}
+    values, seconds = timed(lambda: pivotal.value(X, y, X_test, y_test, utility=pivotal.Threshold(radius)))
+    return {"n": n, "radius": radius, "ball": values.details["mean_ball"], "seconds": seconds}
 
 
 def write(errors: list[dict[str, Any]], speeds: list[dict[str, Any]], peer: bool) -> str:

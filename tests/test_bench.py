@@ -27,6 +27,7 @@ from pivotal.research.bench.contender import SOFT, SOFT_ALONE
 from pivotal.research.bench.measurement import Limits
 from pivotal.research.bench.ours import OURS
 from pivotal.research.bench.peers import PEERS
+from pivotal.research.bench.stopwatch import Stopwatch, fastest, timed
 from pivotal.research.bench.task import Task, make_task
 from pivotal.valuation.value import value
 
@@ -449,3 +450,32 @@ def test_another_python_needs_nothing_but_numpy():
         "assert not {'pandas', 'sklearn', 'scipy', 'rich', 'pivotal.valuation.value'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=120)
+
+
+def test_the_fastest_round_counts_and_jobs_take_turns(monkeypatch):
+    now, calls = [0.0, 0.0], []
+    monkeypatch.setattr(Stopwatch, "_now", staticmethod(lambda: tuple(now)))
+
+    def job(name, seconds):
+        def run():
+            calls.append(name)
+            taken = next(seconds)
+            now[0] += taken
+            now[1] += 2 * taken
+
+        return run
+
+    jobs = job("a", iter([1.0, 9.0, 4.0, 8.0])), job("b", iter([9.0, 3.0, 7.0, 2.0]))
+    assert fastest(*jobs, rounds=3) == [4.0, 2.0]  # the first turn, which compiles, does not count
+    assert calls == ["a", "b"] * 4
+    assert fastest(job("c", iter([5.0])), rounds=1, warm_up=False, processor=True) == [10.0]
+
+
+def test_a_stopwatch_stops():
+    with Stopwatch() as watch:
+        before = watch.seconds
+        answer, seconds = timed(lambda: sum(range(10_000)))
+    after = watch.seconds
+    assert answer == sum(range(10_000))
+    assert 0.0 <= before <= seconds + before <= after == watch.seconds
+    assert watch.processor_seconds == watch.processor_seconds >= 0.0

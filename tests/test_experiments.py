@@ -27,7 +27,7 @@ from pivotal.research.experiments._contenders import CONTENDERS, play
 from pivotal.research.experiments._experiment_page import Claim, beats, claims_table, mean_table
 from pivotal.research.experiments._frames import averages, pick
 from pivotal.research.experiments._ladder import time_scaling
-from pivotal.research.experiments._result_cells import Cell, ResultCache, Source, measure_all
+from pivotal.research.experiments._result_cells import Cell, DataSource, ResultCache, measure_all
 from pivotal.research.experiments._scalability import make_step, soft_shapley
 from pivotal.research.experiments._setup import Setup, look_up
 from pivotal.research.experiments._tasks import draw_task
@@ -120,7 +120,7 @@ def test_what_is_there_can_be_written_up_early(tmp_path):
 def test_detection_equals_direct_computation(tmp_path):
     (done,) = reproduce("mislabel", tmp_path, datasets=["wine"], methods=["bv-uw", "sv-soft"], **QUICK)
     cell = Cell("noise", "wine", "bv-uw", 0, {"seed": 0, "rows": 178})
-    task = draw_task(cell, Source())
+    task = draw_task(cell, DataSource())
     noisy, flipped = flip_labels(task.seen.y_train, 0.05, random_state=task.rng)
     for method in ("bv-uw", "sv-soft"):
         values = value(task.seen.X_train, noisy, task.seen.X_test, task.seen.y_test, method=method)
@@ -137,7 +137,7 @@ def test_detection_equals_direct_computation(tmp_path):
 
 def test_removal_equals_direct_computation(tmp_path):
     (done,) = reproduce("removal", tmp_path, datasets=["wine"], methods=["bv-fast"], **QUICK)
-    task = draw_task(Cell("clean", "wine", "bv-fast", 0, {"seed": 0, "rows": 178}), Source())
+    task = draw_task(Cell("clean", "wine", "bv-fast", 0, {"seed": 0, "rows": 178}), DataSource())
     values = value(*task.seen, method="bv-fast")
     for on, split in (("seen", task.seen), ("fresh", task.fresh)):
         for weights in ("uniform", "distance"):
@@ -149,7 +149,7 @@ def test_removal_equals_direct_computation(tmp_path):
 def test_tasks_hold_out_fresh_points_and_differ_by_run():
     cells = [Cell("clean", "breast_cancer", method, run, {"seed": 3, "rows": 200}) for method, run in
              (("bv-uw", 0), ("rand", 0), ("rand", 1))]  # fmt: skip
-    first, same, other = (draw_task(cell, Source()) for cell in cells)
+    first, same, other = (draw_task(cell, DataSource()) for cell in cells)
     assert (len(first.seen.y_train), len(first.seen.y_test), len(first.fresh.y_test)) == (180, 10, 10)
     np.testing.assert_array_equal(first.seen.X_train, same.seen.X_train)
     np.testing.assert_array_equal(first.fresh.X_test, same.fresh.X_test)
@@ -161,7 +161,7 @@ def test_tasks_hold_out_fresh_points_and_differ_by_run():
 def test_balance_is_what_was_asked_for():
     for ratio in (1.0, 0.2):
         cell = Cell("balance", "breast_cancer", "bv-uw", 0, {"seed": 0, "rows": 240, "ratio": ratio})
-        task = draw_task(cell, Source())
+        task = draw_task(cell, DataSource())
         rare, common = sorted(np.bincount(np.concatenate([task.seen.y_train, task.seen.y_test, task.fresh.y_test])))
         assert rare / common == pytest.approx(ratio, abs=0.02)
 
@@ -181,7 +181,7 @@ def count_rows(cell, source):
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     trace = tmp_path / "trace"
-    cache, source = ResultCache(tmp_path / "cells"), Source(str(trace))
+    cache, source = ResultCache(tmp_path / "cells"), DataSource(str(trace))
     cells = [Cell("study", "data", method, 0) for method in ("first", "breaks", "last")]
     with pytest.raises(RuntimeError, match="no"):
         measure_all(cells, count_rows, source, cache)
@@ -247,7 +247,7 @@ def test_contenders_are_the_columns_of_the_printed_tables():
 
 
 def test_contenders_play_what_they_stand_for():
-    task = draw_task(Cell("clean", "wine", "bv-uw", 0, {"seed": 0, "rows": 178}), Source()).seen
+    task = draw_task(Cell("clean", "wine", "bv-uw", 0, {"seed": 0, "rows": 178}), DataSource()).seen
     how = {"k": 3, "n_samples": 20, "seed": 0}
     np.testing.assert_array_equal(play("sv-uw", task, **how).values, value(*task, k=3, semivalue="shapley").values)
     beta = play("beta-mc", task, **how)
@@ -258,7 +258,7 @@ def test_contenders_play_what_they_stand_for():
 
 def test_slow_methods_are_left_out_at_full_size(tmp_path):
     small_file(tmp_path, "phoneme", 5404, 5)
-    facts = look_up(["phoneme"], Source(str(tmp_path), download=False), print)
+    facts = look_up(["phoneme"], DataSource(str(tmp_path), download=False), print)
     setup = Setup(facts, ("bv-uw", "sv"), runs=2)
     assert setup.sizes("phoneme") == {"sample": 2000, "full": 5404}
     sizes = {(cell.method, cell.settings["rows"]) for cell in setup.task_cells("clean", setup.methods)}

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import reference
 from effort import examples
-from pivotal.baselines.retraining_samplers import SAMPLERS, Plan, Reuse, Sampler, size_chances
+from pivotal.baselines.retraining_samplers import SAMPLERS, Reuse, Sampler, SamplerPlan, size_chances
 from pivotal.core.semivalues import Measure, Semivalue, as_semivalue
 from pivotal.core.types import FloatArray
 
@@ -60,7 +60,7 @@ def exact_values(earned: FloatArray, semivalue: Sequence[Any]) -> FloatArray:
     return np.array([float(value) for value in values])
 
 
-def play(earned: FloatArray, plan: Plan) -> FloatArray:
+def play(earned: FloatArray, plan: SamplerPlan) -> FloatArray:
     bits = 1 << np.arange(int(np.log2(len(earned))))
     return np.array([earned[bits[mask].sum()] for mask in plan.coalitions()])
 

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pivotal.baselines.retraining_game import as_model_game
-from pivotal.baselines.retraining_play import Table, as_stop, enumerate_all, sample
+from pivotal.baselines.retraining_play import UtilityTable, as_stop, enumerate_all, sample
 from pivotal.baselines.retraining_samplers import SAMPLERS
 from pivotal.baselines.retraining_store import open_store
 from pivotal.core.random import as_generator
@@ -147,7 +147,7 @@ def value_by_retraining(
     errors: FloatArray | None = None
     drawn: int | None = None
     with closing(open_store(cache, game, scoring)) as store:
-        table = Table(game, store, tolerance, n_jobs, one_task_each=max_time is not None)
+        table = UtilityTable(game, store, tolerance, n_jobs, one_task_each=max_time is not None)
         if sampler == "exact":
             values, rounding = enumerate_all(table, measure, progress=progress)
         else:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
+from sklearn.dummy import DummyRegressor
 from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
@@ -39,16 +40,6 @@ class Guess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     def predict_proba(self, X: Any) -> FloatArray:
         return np.tile(self.chances, (_count_rows(X), 1))
-
-
-class Zero(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor that learned nothing and answers 0."""
-
-    def predict(self, X: Any) -> FloatArray:
-        return np.zeros(_count_rows(X))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -136,7 +127,11 @@ class ModelGame:
     def guess(self) -> float:
         """Return the utility of a guess: every class named in turn, its chances all alike; 0 for regression."""
         if self.classes is None:
-            return float(self.scorer(Zero(), self.X_test, self.y_test))
+            return float(
+                self.scorer(
+                    DummyRegressor(strategy="constant", constant=0.0).fit([[0.0]], [0.0]), self.X_test, self.y_test
+                )
+            )
         alike = np.full(len(self.classes), 1.0 / len(self.classes))
         guesses = [Guess(self.classes, named, alike) for named in range(len(self.classes))]
         return math.fsum(float(self.scorer(guess, self.X_test, self.y_test)) for guess in guesses) / len(guesses)

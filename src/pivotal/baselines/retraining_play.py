@@ -18,15 +18,15 @@ from joblib import Parallel, delayed
 
 from pivotal.baselines._baseline_inputs import check_positive
 from pivotal.baselines.retraining_game import ModelGame
-from pivotal.baselines.retraining_samplers import Plan, Sampler
-from pivotal.baselines.retraining_store import Store, key_of
+from pivotal.baselines.retraining_samplers import Sampler, SamplerPlan
+from pivotal.baselines.retraining_store import UtilityStore, key_of
 from pivotal.core.coalitions import enumerated_values, members_of
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_workers, single_threaded_blas
 from pivotal.core.types import FloatArray
 
-__all__ = ["Stop", "Table", "as_stop", "enumerate_all", "sample"]
+__all__ = ["StopRule", "UtilityTable", "as_stop", "enumerate_all", "sample"]
 
 _COALITIONS_PER_TASK = 16  # a sample of one coalition is too little for a task of its own
 _TASKS_PER_ROUND = 4  # for each process, between two looks at the results
@@ -36,14 +36,14 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class UtilityTable:
     """Where samples are played.
 
     Parameters
     ----------
     game : ModelGame
         Utilities of coalitions.
-    store : Store
+    store : UtilityStore
         What is remembered of it.
     tolerance : float or None
         A sample ends when a coalition has the utility of the full training set, up to less than this.
@@ -54,12 +54,12 @@ class Table:
     """
 
     game: ModelGame
-    store: Store
+    store: UtilityStore
     tolerance: float | None
     n_jobs: int | None
     one_task_each: bool
 
-    def play(self, plans: Iterable[Plan]) -> Generator[tuple[Plan, FloatArray]]:
+    def play(self, plans: Iterable[SamplerPlan]) -> Generator[tuple[SamplerPlan, FloatArray]]:
         """Play the samples, and hand out each in its order with what its coalitions earned."""
         waiting = iter(plans)
         n_workers = count_workers(self.n_jobs)
@@ -84,7 +84,7 @@ class Table:
 
 
 def _play(
-    game: ModelGame, plans: Sequence[Plan], known: Sequence[FloatArray], tolerance: float | None
+    game: ModelGame, plans: Sequence[SamplerPlan], known: Sequence[FloatArray], tolerance: float | None
 ) -> list[FloatArray]:
     """Return what the coalitions of each sample earned; NaN for those that a truncation spared."""
     utilities = []
@@ -101,7 +101,7 @@ def _play(
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopRule:
     """When to stop sampling: whichever comes first."""
 
     n_samples: int | None
@@ -119,7 +119,7 @@ class Stop:
         return bool(sampler.errors().max() <= self.target_se)
 
 
-def as_stop(n_samples: object, target_se: object, max_time: object, default: int) -> Stop:
+def as_stop(n_samples: object, target_se: object, max_time: object, default: int) -> StopRule:
     """Check when to stop; after `default` samples if nothing is said."""
     if n_samples is not None and not (
         isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool) and int(n_samples) >= 2
@@ -129,14 +129,14 @@ def as_stop(n_samples: object, target_se: object, max_time: object, default: int
         )
     if n_samples is None and target_se is None and max_time is None:
         n_samples = default
-    return Stop(
+    return StopRule(
         None if n_samples is None else int(n_samples),
         None if target_se is None else check_positive(target_se, "target_se"),
         None if max_time is None else check_positive(max_time, "max_time"),
     )
 
 
-def sample(table: Table, sampler: Sampler, stop: Stop, entropy: int, *, progress: bool) -> None:
+def sample(table: UtilityTable, sampler: Sampler, stop: StopRule, entropy: int, *, progress: bool) -> None:
     """Draw, play and count samples until there are enough."""
     started = time.monotonic()
     seeds = (np.random.SeedSequence(entropy, spawn_key=(j,)) for j in count())
@@ -156,12 +156,14 @@ def sample(table: Table, sampler: Sampler, stop: Stop, entropy: int, *, progress
         )
 
 
-def enumerate_all(table: Table, semivalue: Semivalue, *, progress: bool) -> tuple[FloatArray, float]:
+def enumerate_all(table: UtilityTable, semivalue: Semivalue, *, progress: bool) -> tuple[FloatArray, float]:
     """Play every coalition; return the values and a bound of their rounding errors."""
     n = table.game.n_players
     utilities = np.empty(2**n)
     no_moves = np.zeros(0, dtype=np.int64)
-    plans: Iterator[Plan] = (Plan(no_moves, members_of(mask, n), one_by_one=False) for mask in range(2**n))
+    plans: Iterator[SamplerPlan] = (
+        SamplerPlan(no_moves, members_of(mask, n), one_by_one=False) for mask in range(2**n)
+    )
     bar = tqdm(total=2**n, unit="coalition", disable=not progress, desc="retraining")
     with bar, closing(table.play(plans)) as played:
         for mask, (_, played_once) in enumerate(played):

@@ -25,7 +25,7 @@ from pivotal.core.semivalues import Measure, Semivalue
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.engine.sampling.laws import place_weights
 
-__all__ = ["SAMPLERS", "Coalitions", "Permutations", "Plan", "Reuse", "Sampler", "size_chances"]
+__all__ = ["SAMPLERS", "CoalitionSampler", "PermutationSampler", "Reuse", "Sampler", "SamplerPlan", "size_chances"]
 
 _NEGLIGIBLE = 1e-16  # sizes less likely than this are omitted: together they change no value by more, in units of v
 
@@ -42,7 +42,7 @@ def size_chances(semivalue: Semivalue, n_others: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SamplerPlan:
     """The coalitions of one sample, in the order in which they are played.
 
     Parameters
@@ -79,11 +79,11 @@ class Sampler(ABC):
     n_drawn = 0
 
     @abstractmethod
-    def draw(self, rng: np.random.Generator) -> Plan:
+    def draw(self, rng: np.random.Generator) -> SamplerPlan:
         """Draw a sample."""
 
     @abstractmethod
-    def add(self, plan: Plan, utilities: FloatArray) -> None:
+    def add(self, plan: SamplerPlan, utilities: FloatArray) -> None:
         """Count a sample; what was not played, after a truncation, earned NaN."""
 
     @abstractmethod
@@ -133,7 +133,7 @@ class _Means(Sampler):
         return np.asarray(np.sqrt((variance + unseen / self.n_drawn) / self.n_drawn))
 
 
-class Permutations(_Means):
+class PermutationSampler(_Means):
     """Points join in random order."""
 
     def __init__(self, semivalue: Semivalue, n_players: int) -> None:
@@ -142,19 +142,19 @@ class Permutations(_Means):
         counted = np.flatnonzero(self._factor > _NEGLIGIBLE)
         self._positions = slice(int(counted[0]), int(counted[-1]) + 1)  # where joining counts
 
-    def draw(self, rng: np.random.Generator) -> Plan:
+    def draw(self, rng: np.random.Generator) -> SamplerPlan:
         order = rng.permutation(len(self._mean)).astype(np.int64, copy=False)
         start = np.zeros(len(order), dtype=np.bool_)
         start[order[: self._positions.start]] = True
-        return Plan(order[self._positions], start, one_by_one=True)
+        return SamplerPlan(order[self._positions], start, one_by_one=True)
 
-    def add(self, plan: Plan, utilities: FloatArray) -> None:
+    def add(self, plan: SamplerPlan, utilities: FloatArray) -> None:
         row = np.zeros(len(self._mean))
         row[plan.order] = np.nan_to_num(np.diff(utilities)) * self._factor[self._positions]
         self._count(row)
 
 
-class Coalitions(_Means):
+class CoalitionSampler(_Means):
     """One coalition for all points: what changes when each leaves it or joins it."""
 
     def __init__(self, semivalue: Semivalue, n_players: int) -> None:
@@ -163,11 +163,11 @@ class Coalitions(_Means):
         super().__init__(n_players, certain=n_players == 1 or law[0] == 1.0 or law[-1] == 1.0)
         self._law = _cumulative(law)
 
-    def draw(self, rng: np.random.Generator) -> Plan:
+    def draw(self, rng: np.random.Generator) -> SamplerPlan:
         start = _draw_coalition(rng, self._law)
-        return Plan(np.arange(len(start)), start, one_by_one=False)
+        return SamplerPlan(np.arange(len(start)), start, one_by_one=False)
 
-    def add(self, plan: Plan, utilities: FloatArray) -> None:
+    def add(self, plan: SamplerPlan, utilities: FloatArray) -> None:
         self._count(np.where(plan.start, utilities[0] - utilities[1:], utilities[1:] - utilities[0]))
 
 
@@ -205,10 +205,10 @@ class Reuse(Sampler):
         # For those inside, then for those outside: the sums of 1 and of w, wv, ww, wwv and wwvv.
         self._sums = np.zeros((2, 6, n))
 
-    def draw(self, rng: np.random.Generator) -> Plan:
-        return Plan(np.zeros(0, dtype=np.int64), _draw_coalition(rng, self._law), one_by_one=False)
+    def draw(self, rng: np.random.Generator) -> SamplerPlan:
+        return SamplerPlan(np.zeros(0, dtype=np.int64), _draw_coalition(rng, self._law), one_by_one=False)
 
-    def add(self, plan: Plan, utilities: FloatArray) -> None:
+    def add(self, plan: SamplerPlan, utilities: FloatArray) -> None:
         self.n_drawn += 1
         if self._about is None:
             self._about = float(utilities[0])
@@ -236,9 +236,9 @@ class Reuse(Sampler):
         return np.asarray(np.divide(wv, w, out=np.zeros_like(wv), where=w > 0.0))
 
 
-SAMPLERS: dict[str, type[Permutations] | type[Coalitions] | type[Reuse]] = {
-    "permutations": Permutations,
-    "coalitions": Coalitions,
+SAMPLERS: dict[str, type[PermutationSampler] | type[CoalitionSampler] | type[Reuse]] = {
+    "permutations": PermutationSampler,
+    "coalitions": CoalitionSampler,
     "msr": Reuse,
 }
 

@@ -1,4 +1,4 @@
-"""What coalitions have earned, remembered: in memory for one run, or in a file that later runs use."""
+"""Utilities of coalitions, remembered: in memory for one run, or in a file that later runs use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from pivotal.baselines.retraining_game import ModelGame
 from pivotal.core.identity import token
 from pivotal.core.types import FloatArray
 
-__all__ = ["Store", "key_of", "open_store"]
+__all__ = ["UtilityStore", "key_of", "open_store"]
 
 _MOST_REMEMBERED = 1_000_000  # about 150 MB; random coalitions of many points never come twice anyway
 
@@ -28,62 +28,28 @@ _OURS = "cache must be a file that value_by_retraining made, or a new one"
 Key = bytes
 
 
-class Store(Protocol):
-    """Utilities by coalition."""
-
-    def recall(self, keys: Sequence[Key]) -> FloatArray:
-        """Return what the coalitions earned, NaN where that is not known."""
-
-    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
-        """Keep what coalitions earned."""
-
-    def close(self) -> None:
-        """Let go of files."""
-
-
 def key_of(mask: npt.NDArray[np.bool_]) -> Key:
     """Return 16 bytes that stand for a coalition."""
     return blake2b(np.packbits(mask).tobytes(), digest_size=16).digest()
 
 
-class NullStore:
-    """Remembers nothing."""
-
-    def recall(self, keys: Sequence[Key]) -> FloatArray:
-        return np.full(len(keys), np.nan)
-
-    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class InMemory:
-    """Remembers the first million coalitions of one run."""
-
-    def __init__(self) -> None:
-        self._utilities: dict[Key, float] = {}
-
-    def recall(self, keys: Sequence[Key]) -> FloatArray:
-        return np.array([self._utilities.get(key, np.nan) for key in keys])
-
-    def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
-        if len(self._utilities) < _MOST_REMEMBERED:
-            self._utilities.update(utilities)
-
-    def close(self) -> None:
-        pass
-
-
-class OnDisk:
-    """Remembers in a SQLite file, under the identity of the game, so that one file serves many games.
+class UtilityStore:
+    """Utilities by coalition, in SQLite, under the identity of the game, so that one file serves many games.
 
     Each `remember` is one transaction: an interruption leaves what was remembered before.
+
+    Parameters
+    ----------
+    path : str
+        A file, or ":memory:" for what one run remembers.
+    game : str
+        Identity of the game.
+    limit : int, optional
+        How many coalitions are remembered at the most.
     """
 
-    def __init__(self, path: Path, game: str) -> None:
-        self._path, self._game = path, game
+    def __init__(self, path: str, game: str, limit: int | None = None) -> None:
+        self._path, self._game, self._left = path, game, math.inf if limit is None else limit
         with self._explained():
             self._file = sqlite3.connect(path, timeout=60.0)
         try:
@@ -98,6 +64,7 @@ class OnDisk:
             raise
 
     def recall(self, keys: Sequence[Key]) -> FloatArray:
+        """Return what the coalitions earned, NaN where that is not known."""
         found = np.full(len(keys), np.nan)
         with self._explained(), closing(self._file.cursor()) as cursor:
             for position, key in enumerate(keys):
@@ -110,17 +77,22 @@ class OnDisk:
         return found
 
     def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
+        """Keep what coalitions earned, as long as there is room."""
+        if self._left <= 0:
+            return
         rows = [(self._game, key, utility) for key, utility in utilities]
+        self._left -= len(rows)
         with self._explained(), self._file:
             self._file.executemany("INSERT OR REPLACE INTO utilities (game, coalition, utility) VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:
+        """Let go of the file."""
         self._file.close()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Say in a sentence what is wrong with the file."""
-        name = os.fspath(self._path)
+        name = self._path
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -131,13 +103,13 @@ class OnDisk:
             raise ValueError(f"{_OURS}; got {name!r} ({error}).") from error
 
 
-def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: Any) -> Store:
+def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: Any) -> UtilityStore:
     """Return where utilities are remembered: nowhere, in memory, or in a file."""
     if isinstance(cache, bool):
-        return InMemory() if cache else NullStore()
+        return UtilityStore(":memory:", "", limit=_MOST_REMEMBERED if cache else 0)
     if not isinstance(cache, str | os.PathLike):
         raise TypeError(f"cache must be True, False or the path of a file; got {cache!r}.")
-    return OnDisk(Path(cache), _identity(game, scoring))
+    return UtilityStore(os.fspath(Path(cache).absolute()), _identity(game, scoring))
 
 
 def _identity(game: ModelGame, scoring: Any) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["Advice", "as_advice"]
+__all__ = ["MissingPartAdvice", "as_advice"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Advice:
+class MissingPartAdvice:
     """One sentence for each part that may be missing, from its verb on."""
 
     suspects: str
@@ -21,7 +21,7 @@ class Advice:
     more_points: str
 
 
-_PYTHON: Final = Advice(
+_PYTHON: Final = MissingPartAdvice(
     suspects="pass X and y, or suspects= from pivotal.find_label_errors.",
     map="pass X, the features, or coordinates.",
     curves="pass X and y, and X_test and y_test to score the model on.",
@@ -31,7 +31,7 @@ _PYTHON: Final = Advice(
     more_points="Values.to_frame() has every row, and max_points= shows more.",
 )
 # Features and labels are always there.
-_COMMAND_LINE: Final = Advice(
+_COMMAND_LINE: Final = MissingPartAdvice(
     suspects="they need features and labels.",
     map="it needs features.",
     curves="name test rows with --test, or hold some out with --split.",
@@ -42,7 +42,7 @@ _COMMAND_LINE: Final = Advice(
 )
 
 
-def as_advice(name: Literal["python", "command line"]) -> Advice:
+def as_advice(name: Literal["python", "command line"]) -> MissingPartAdvice:
     """Look up the words."""
     known = {"python": _PYTHON, "command line": _COMMAND_LINE}
     if name not in known:

@@ -17,7 +17,7 @@ from pivotal.core.random import as_generator
 from pivotal.core.types import IndexArray
 from pivotal.core.validation import check_count, is_lazy
 from pivotal.core.version import __version__
-from pivotal.report._advice import Advice, as_advice
+from pivotal.report._advice import MissingPartAdvice, as_advice
 from pivotal.report._facts import describe, guarantees
 from pivotal.report._groups import by_group, by_response, histogram
 from pivotal.report._html_page import assemble
@@ -153,7 +153,7 @@ def write_report(
 
 
 def _payload(
-    inputs: Inputs, title: str, given: Any, max_points: int, rng: np.random.Generator, advice: Advice
+    inputs: Inputs, title: str, given: Any, max_points: int, rng: np.random.Generator, advice: MissingPartAdvice
 ) -> dict[str, Any]:
     """Gather all that the page shows."""
     values = inputs.values
@@ -208,7 +208,7 @@ def _payload(
 
 
 def _points(
-    inputs: Inputs, suspects: Suspects | None, max_points: int, rng: np.random.Generator, advice: Advice
+    inputs: Inputs, suspects: Suspects | None, max_points: int, rng: np.random.Generator, advice: MissingPartAdvice
 ) -> tuple[IndexArray, dict[str, Any]]:
     """Choose the points shown and pack what is known of them, with their neighbours."""
     values = inputs.values
@@ -253,7 +253,7 @@ def _map(inputs: Inputs, shown: IndexArray, seed: int) -> dict[str, Any] | None:
     return {"places": pack(places, "f8"), "axes": axes, "note": note}
 
 
-def _suspects(inputs: Inputs, given: Any, advice: Advice) -> tuple[Suspects | None, str]:
+def _suspects(inputs: Inputs, given: Any, advice: MissingPartAdvice) -> tuple[Suspects | None, str]:
     """Return the suspects, or the reason why there are none."""
     if given is False:
         return None, "they were switched off with suspects=False."
@@ -290,7 +290,7 @@ def _tell_suspects(suspects: Suspects, shown: IndexArray) -> dict[str, Any]:
     return {"rows": rows, "note": note}
 
 
-def _curves(inputs: Inputs, seed: int, advice: Advice) -> tuple[dict[str, Any] | None, str]:
+def _curves(inputs: Inputs, seed: int, advice: MissingPartAdvice) -> tuple[dict[str, Any] | None, str]:
     """Return the curves, or the reason why there are none."""
     if inputs.X is None or inputs.y is None or inputs.X_test is None or inputs.y_test is None:
         return None, advice.curves

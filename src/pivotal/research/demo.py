@@ -11,7 +11,6 @@ import math
 import operator
 import os
 import shlex
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -23,6 +22,7 @@ import pandas as pd
 
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_k
+from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.datasets import Dataset, flip_labels, load
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
@@ -134,9 +134,9 @@ def run_demo(
         echo(f"The data: {points.source}{'; ' if points.note else ''}{points.note}.")
 
     X = _as_points(points)
-    start = time.perf_counter()
-    values = value(X, given, k=k, utility="soft")
-    seconds = time.perf_counter() - start
+    with Stopwatch() as watch:
+        values = value(X, given, k=k, utility="soft")
+    seconds = watch.seconds
     hard_values = value(X, given, k=k, utility="hard")
     echo(f"Every point valued by the predictions of all others, k={k}, soft label: {seconds:.2f} s.")
     echo(f"No value is off by more than {values.error_bound:.1e}.")
@@ -173,7 +173,17 @@ def run_demo(
     echo("Decide about the suspects yourself, in the browser, and see how many of the flipped labels you catch:")
     echo(f"  pivotal review {shlex.quote(str(files[-1]))} --label label --truth true_label")
     return DemoResult(
-        points, values, hard_values, given, true, flipped, found, found_in_twice, found_hard, seconds, tuple(files)
+        points,
+        values,
+        hard_values,
+        given,
+        true,
+        flipped,
+        found,
+        found_in_twice,
+        found_hard,
+        watch.seconds,
+        tuple(files),
     )
 
 

@@ -19,7 +19,7 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.tables.table import Table
 
 __all__ = [
-    "Cells",
+    "NumericCells",
     "are_codes",
     "are_dates",
     "convert",
@@ -68,7 +68,7 @@ _AMOUNTS: Final = (
 )
 
 
-class Cells(NamedTuple):
+class NumericCells(NamedTuple):
     """Columns of one type as numbers, a row of the arrays for each: NaN where there is a gap or no number."""
 
     names: Sequence[str]
@@ -117,7 +117,7 @@ def without_gaps(column: Any, gaps: Collection[str]) -> Any:
     return pc.if_else(gap, pa.scalar(None, pa.large_string()), cells)
 
 
-def convert(table: Table, names: Sequence[str], gaps: Collection[str]) -> Iterator[Cells]:
+def convert(table: Table, names: Sequence[str], gaps: Collection[str]) -> Iterator[NumericCells]:
     """Turn columns of numbers or of text into numbers, some at a time.
 
     Parameters
@@ -145,19 +145,19 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def _convert(names: Sequence[str], flat: Any, table: Table, gaps: Collection[str]) -> Cells:
+def _convert(names: Sequence[str], flat: Any, table: Table, gaps: Collection[str]) -> NumericCells:
     shape = (len(names), len(table))
     if not is_string(flat.type):
         if pa.types.is_decimal(flat.type):
             flat = flat.cast(pa.large_string())  # by way of text, which is rounded once, as in CSV
         numbers = pc.cast(flat, pa.float64(), safe=False) if len(flat) else pa.array([], pa.float64())
-        return Cells(names, _array(numbers).reshape(shape), None)
+        return NumericCells(names, _array(numbers).reshape(shape), None)
     text = without_gaps(flat, gaps)
     numbers, spelled = spelled_as_numbers(text, table.decimal)
     if spelled is None:
-        return Cells(names, _array(numbers).reshape(shape), None)
+        return NumericCells(names, _array(numbers).reshape(shape), None)
     wrong = pc.and_(text.is_valid(), pc.invert(pc.fill_null(spelled, False)))
-    return Cells(names, _array(numbers).reshape(shape), np.asarray(wrong).reshape(shape))
+    return NumericCells(names, _array(numbers).reshape(shape), np.asarray(wrong).reshape(shape))
 
 
 def _array(numbers: Any) -> FloatArray:

@@ -10,8 +10,8 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.tables._dates import DateEncoding
-from pivotal.tables._feature_columns import Coded, Columns, ProfileRequest
-from pivotal.tables._summary import MOST_CATEGORIES, Summary
+from pivotal.tables._feature_columns import Coded, FeatureColumns, ProfileRequest
+from pivotal.tables._summary import MOST_CATEGORIES, TableSummary
 
 __all__ = ["Encoding"]
 
@@ -60,13 +60,13 @@ class Encoding:
     dtype: np.dtype[Any]
 
     @classmethod
-    def learned(cls, question: ProfileRequest, summary: Summary, medians: Mapping[str, float]) -> Encoding:
+    def learned(cls, question: ProfileRequest, summary: TableSummary, medians: Mapping[str, float]) -> Encoding:
         """Return what a summary of all training rows says.
 
         Parameters
         ----------
         question : ProfileRequest
-        summary : Summary
+        summary : TableSummary
         medians : mapping of str to float
             Of the columns of numbers and dates that have gaps, be it in test rows.
 
@@ -136,7 +136,7 @@ class Encoding:
         """How many features there are."""
         return max((place.stop for place in self.places().values()), default=0)
 
-    def encode(self, columns: Columns) -> AnyArray:
+    def encode(self, columns: FeatureColumns) -> AnyArray:
         """Return the features of rows as an array of shape (n_rows, n_features)."""
         places = self.places()
         if len(places) == len(columns.vectors) == 1 and not self.scales:
@@ -163,14 +163,14 @@ class Encoding:
                 part[:] = vectors
         return out
 
-    def describe_columns(self, summary: Summary, test: Summary | None = None) -> dict[str, str]:
+    def describe_columns(self, summary: TableSummary, test: TableSummary | None = None) -> dict[str, str]:
         """Say what becomes of each column.
 
         Parameters
         ----------
-        summary : Summary
+        summary : TableSummary
             Of the training rows.
-        test : Summary, optional
+        test : TableSummary, optional
             Of the test rows.
         """
         done = {}

@@ -18,7 +18,7 @@ from pivotal.tables.columns import Kind, as_numbers, as_vectors, as_words, type_
 from pivotal.tables.roles import Roles
 from pivotal.tables.table import Table
 
-__all__ = ["Coded", "Columns", "ProfileRequest", "only", "read_columns"]
+__all__ = ["Coded", "FeatureColumns", "ProfileRequest", "only", "read_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Coded(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class FeatureColumns:
     """Columns of a piece as they were read: what is summarised, and what is encoded.
 
     Parameters
@@ -87,11 +87,11 @@ class Columns:
     dates: dict[str, tuple[str, FloatArray]]
     vectors: dict[str, AnyArray]
 
-    def only(self, question: ProfileRequest, kinds: Mapping[str, Kind]) -> tuple[ProfileRequest, Columns]:
+    def only(self, question: ProfileRequest, kinds: Mapping[str, Kind]) -> tuple[ProfileRequest, FeatureColumns]:
         """Return some of the columns, and the question that asks for them."""
         places = [place for place, name in enumerate(question.of("number")) if name in kinds]
         numbers = self.numbers if len(places) == self.numbers.shape[1] else self.numbers[:, places]
-        return replace(question, kinds=only(question.kinds, kinds)), Columns(
+        return replace(question, kinds=only(question.kinds, kinds)), FeatureColumns(
             self.table, numbers, only(self.words, kinds), only(self.dates, kinds), only(self.vectors, kinds)
         )
 
@@ -101,7 +101,9 @@ def only(columns: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     return {name: content for name, content in columns.items() if name in names}
 
 
-def read_columns(table: Table, question: ProfileRequest, known: Mapping[str, FloatArray] | None = None) -> Columns:
+def read_columns(
+    table: Table, question: ProfileRequest, known: Mapping[str, FloatArray] | None = None
+) -> FeatureColumns:
     """Return the columns of a piece that a question is about.
 
     Parameters
@@ -118,7 +120,7 @@ def read_columns(table: Table, question: ProfileRequest, known: Mapping[str, Flo
         If a cell cannot be what it should be; the message says which.
     """
     roles = question.roles
-    return Columns(
+    return FeatureColumns(
         table,
         _finite_numbers(table, question.of("number"), roles.gaps, known),
         {name: _coded(table, name, roles.gaps) for name in question.of("category")},

@@ -10,26 +10,26 @@ import numpy as np
 
 from pivotal.core.types import AnyArray
 from pivotal.tables._encoding import Encoding
-from pivotal.tables._feature_columns import Columns, ProfileRequest, read_columns
-from pivotal.tables._summary import Summary, summarise
+from pivotal.tables._feature_columns import FeatureColumns, ProfileRequest, read_columns
+from pivotal.tables._summary import TableSummary, summarise
 from pivotal.tables._weighing import side_by_side, weigh
 from pivotal.tables.columns import Kind
 from pivotal.tables.embedding import embed_column
-from pivotal.tables.roles import Choice, Roles
+from pivotal.tables.roles import ColumnChoice, Roles
 from pivotal.tables.table import Table
 
-__all__ = ["Features", "Training", "build"]
+__all__ = ["TableFeatures", "Training", "build"]
 
 
 class Training(NamedTuple):
     """The columns of the training table that become features as they are: what is asked, what was read and learned."""
 
     question: ProfileRequest
-    columns: Columns
-    summary: Summary
+    columns: FeatureColumns
+    summary: TableSummary
 
     @classmethod
-    def of(cls, train: Table, kinds: Mapping[str, Kind], roles: Roles, known: Choice) -> Training:
+    def of(cls, train: Table, kinds: Mapping[str, Kind], roles: Roles, known: ColumnChoice) -> Training:
         """Read columns that are features."""
         question = ProfileRequest(
             train.name, roles, {name: one for name, one in kinds.items() if name not in known.embedded}
@@ -47,7 +47,7 @@ class Training(NamedTuple):
         )
 
 
-class Features(NamedTuple):
+class TableFeatures(NamedTuple):
     """Features of the training rows and of the test rows, and what was done to each column."""
 
     X: Any
@@ -55,7 +55,7 @@ class Features(NamedTuple):
     done: dict[str, str]
 
 
-def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], known: Choice) -> Features:
+def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], known: ColumnChoice) -> TableFeatures:
     """Return the features of both tables: those of the encoding, then texts and images embedded.
 
     Where anything is embedded, or lies beside the table, what comes last is weighed against what comes first.
@@ -66,7 +66,7 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
     test : Table, optional
     embedded : mapping of str to Kind
         The columns to embed.
-    known : Choice
+    known : ColumnChoice
         What is known of the training table.
     """
     question, summary, train = training.question, training.summary, training.columns.table
@@ -89,7 +89,7 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
     for place, name in enumerate(train.beside):
         apart[name] = _beside(tables, place, done)
     if not apart:
-        return Features(encoded[0], encoded[1] if test is not None else None, done)
+        return TableFeatures(encoded[0], encoded[1] if test is not None else None, done)
     places = encoding.places()
     n_together = min([places[name].start for name in question.of("vector")], default=encoding.n_features)
     apart = {name: [part[:, places[name]] for part in encoded] for name in question.of("vector")} | apart
@@ -100,10 +100,10 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
         for place, name in enumerate(apart):
             done[name] += _weight_in_words(place, len(apart), bool(together))
     X = [side_by_side(parts) for parts in zip(*every, strict=True)]
-    return Features(X[0], X[1] if test is not None else None, done)
+    return TableFeatures(X[0], X[1] if test is not None else None, done)
 
 
-def _medians(training: Training, test: Summary | None) -> dict[str, float]:
+def _medians(training: Training, test: TableSummary | None) -> dict[str, float]:
     """Return the medians of the columns of numbers and dates that have gaps in either table."""
     found = {}
     numbers = {name: place for place, name in enumerate(training.question.of("number"))}
@@ -117,7 +117,7 @@ def _medians(training: Training, test: Summary | None) -> dict[str, float]:
     return found
 
 
-def check_gaps(question: ProfileRequest, summary: Summary) -> None:
+def check_gaps(question: ProfileRequest, summary: TableSummary) -> None:
     """Turn down gaps, where that was asked for."""
     if question.roles.missing != "reject":
         return
@@ -129,7 +129,7 @@ def check_gaps(question: ProfileRequest, summary: Summary) -> None:
             )
 
 
-def check_lengths(question: ProfileRequest, summary: Summary, test: Summary) -> None:
+def check_lengths(question: ProfileRequest, summary: TableSummary, test: TableSummary) -> None:
     """Turn down vectors of the test rows that are not as long as those of the training rows."""
     for name, width in summary.vectors.items():
         if test.vectors[name].length != width.length:

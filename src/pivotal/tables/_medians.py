@@ -15,13 +15,13 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["Interval", "count_in", "find_medians"]
+__all__ = ["RankInterval", "count_in", "find_medians"]
 
 _BITS: Final = 16  # an interval is counted in at most this many parts, as a power of two
 _FEW: Final = 1 << 16  # so many numbers are counted one by one
 
 
-class Interval(NamedTuple):
+class RankInterval(NamedTuple):
     """Where the number at a rank of a column lies: keys from `low` to below `high`, and its rank among those."""
 
     column: str
@@ -33,7 +33,7 @@ class Interval(NamedTuple):
 
 
 def find_medians(
-    counts: Mapping[str, int], count: Callable[[Sequence[Interval]], Sequence[Counter[int]]]
+    counts: Mapping[str, int], count: Callable[[Sequence[RankInterval]], Sequence[Counter[int]]]
 ) -> dict[str, float]:
     """Return the medians of columns.
 
@@ -45,7 +45,7 @@ def find_medians(
         Adds up `count_in` over all pieces.
     """
     open_ = [
-        Interval(column, 0, 1 << 64, rank, 64 - _BITS)
+        RankInterval(column, 0, 1 << 64, rank, 64 - _BITS)
         for column, n in counts.items()
         for rank in sorted({(n - 1) // 2, n // 2})
     ]
@@ -59,19 +59,19 @@ def find_medians(
     return {column: float(np.mean(numbers)) for column, numbers in found.items()}
 
 
-def _narrow(interval: Interval, counted: Counter[int]) -> Interval:
+def _narrow(interval: RankInterval, counted: Counter[int]) -> RankInterval:
     rank = interval.rank
     for part in sorted(counted):
         if rank < counted[part]:
             low = interval.low + (part << interval.shift)
             size = min(1 << interval.shift, interval.high - low)
             shift = 0 if counted[part] <= _FEW else max(0, size.bit_length() - 1 - _BITS)
-            return Interval(interval.column, low, low + size, rank, shift)
+            return RankInterval(interval.column, low, low + size, rank, shift)
         rank -= counted[part]
     raise AssertionError("a rank lies among the numbers that were counted")
 
 
-def count_in(columns: Mapping[str, FloatArray], intervals: Sequence[Interval]) -> list[Counter[int]]:
+def count_in(columns: Mapping[str, FloatArray], intervals: Sequence[RankInterval]) -> list[Counter[int]]:
     """Count the numbers of columns in each part of some intervals."""
     counted = []
     for interval in intervals:

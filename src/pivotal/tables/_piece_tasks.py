@@ -14,9 +14,9 @@ from pivotal.core.types import AnyArray
 from pivotal.tables._cells import is_numeric
 from pivotal.tables._encoding import Encoding
 from pivotal.tables._feature_columns import ProfileRequest, read_columns
-from pivotal.tables._medians import Interval, count_in
+from pivotal.tables._medians import RankInterval, count_in
 from pivotal.tables._pieces import Piece, Source, read_piece
-from pivotal.tables._summary import Summary, summarise
+from pivotal.tables._summary import TableSummary, summarise
 from pivotal.tables.columns import Kind, find_gaps, profile, type_of
 from pivotal.tables.label_column import as_classes, as_responses, check_kind
 from pivotal.tables.prepare import row_names
@@ -127,7 +127,7 @@ class LabelSummary(NamedTuple):
 class PieceSummary(NamedTuple):
     """What is known of the features and of the labels of some rows."""
 
-    features: Summary
+    features: TableSummary
     labels: LabelSummary
 
     def joined(self, other: PieceSummary) -> PieceSummary:
@@ -159,7 +159,7 @@ def _labels(table: Table, roles: Roles, regression: bool) -> LabelSummary:
     return LabelSummary(0, labels.dtype != object, dict(zip(different.tolist(), counts.tolist(), strict=True)))
 
 
-def count_piece(piece: Piece, asked: tuple[Survey, Sequence[Interval]]) -> list[Counter[int]]:
+def count_piece(piece: Piece, asked: tuple[Survey, Sequence[RankInterval]]) -> list[Counter[int]]:
     """Count the numbers of a piece in intervals, for medians."""
     survey, intervals = asked
     names = {interval.column for interval in intervals}

@@ -14,11 +14,11 @@ import pandas as pd
 from pivotal.core.types import AnyArray
 from pivotal.tables._column_moments import LARGEST, Moments
 from pivotal.tables._dates import DateSummary
-from pivotal.tables._feature_columns import Columns, ProfileRequest, only
+from pivotal.tables._feature_columns import FeatureColumns, ProfileRequest, only
 from pivotal.tables.columns import find_gaps
 from pivotal.tables.table import Table
 
-__all__ = ["MOST_CATEGORIES", "Summary", "combine", "summarise"]
+__all__ = ["MOST_CATEGORIES", "TableSummary", "combine", "summarise"]
 
 MOST_CATEGORIES: Final = 1000  # columns that one-hot encoding may make of one
 
@@ -68,7 +68,7 @@ class Width(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class TableSummary:
     """What is known of some rows.
 
     Parameters
@@ -96,12 +96,12 @@ class Summary:
     vectors: dict[str, Width]
     strange: dict[str, int]
 
-    def joined(self, other: Summary) -> Summary:
+    def joined(self, other: TableSummary) -> TableSummary:
         """Return what is known of the rows of both."""
         both = None
         if self.numbers is not None and other.numbers is not None:
             both = self.numbers.joined(other.numbers)
-        return Summary(
+        return TableSummary(
             self.n_rows + other.n_rows,
             {name: gaps.joined(other.gaps[name]) for name, gaps in self.gaps.items()},
             both,
@@ -122,11 +122,11 @@ class Summary:
             found |= {name for name, is_same in zip(question.of("number"), same, strict=True) if is_same}
         return found
 
-    def only(self, question: ProfileRequest, kinds: Collection[str]) -> Summary:
+    def only(self, question: ProfileRequest, kinds: Collection[str]) -> TableSummary:
         """Return what is known of some of the columns."""
         places = [place for place, name in enumerate(question.of("number")) if name in kinds]
         numbers = self.numbers.only(places) if self.numbers is not None and places else None
-        return Summary(
+        return TableSummary(
             self.n_rows,
             only(self.gaps, kinds),
             numbers,
@@ -153,7 +153,7 @@ def combine(summaries: Sequence[Any]) -> Any:
     return reduce(lambda one, other: one.joined(other), summaries)
 
 
-def summarise(columns: Columns, question: ProfileRequest) -> Summary:
+def summarise(columns: FeatureColumns, question: ProfileRequest) -> TableSummary:
     """Return what columns of a piece say."""
     table, learning = columns.table, question.known is None
     missing = np.isnan(columns.numbers)
@@ -175,7 +175,7 @@ def summarise(columns: Columns, question: ProfileRequest) -> Summary:
         limit = min(question.roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
         categories[name] = Words(limit, words if len(words) <= limit or question.whole else None)
     gaps |= {name: Gaps.of(table, _missing(table, name, question)) for name in question.of("empty")}
-    return Summary(
+    return TableSummary(
         len(table),
         gaps,
         Moments.of(columns.numbers) if learning and columns.numbers.shape[1] else None,

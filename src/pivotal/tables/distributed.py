@@ -32,7 +32,7 @@ from pivotal.tables._piece_tasks import (
     summarise_piece,
 )
 from pivotal.tables._pieces import Piece, Source, open_parquet, over
-from pivotal.tables._summary import MOST_CATEGORIES, Summary, combine
+from pivotal.tables._summary import MOST_CATEGORIES, TableSummary, combine
 from pivotal.tables.columns import Kind
 from pivotal.tables.embedding import Embedding
 from pivotal.tables.label_column import check_classes, check_known
@@ -203,7 +203,7 @@ def _check_test(test: Source, question: ProfileRequest, features: Sequence[str])
             raise ValueError(f"{test.name} has no column {name!r}, which {question.name} has; test rows need it too.")
 
 
-def _settle(survey: Survey, summary: Summary) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
+def _settle(survey: Survey, summary: TableSummary) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
     """Return the columns that are features, now that all rows were looked at, and why others are not."""
     question = survey.question
     roles = question.roles
@@ -233,7 +233,7 @@ def _settle(survey: Survey, summary: Summary) -> tuple[dict[str, Kind], dict[str
     return kinds, left_out
 
 
-def _is_category(question: ProfileRequest, summary: Summary, name: str) -> bool:
+def _is_category(question: ProfileRequest, summary: TableSummary, name: str) -> bool:
     """Whether text has few enough different values; those of a category that was named are counted later."""
     words = summary.categories[name].counts
     if name not in question.undecided or (words is None and question.roles.max_categories >= MOST_CATEGORIES):
@@ -243,7 +243,7 @@ def _is_category(question: ProfileRequest, summary: Summary, name: str) -> bool:
     return words is not None and len(words) <= max(2, n_present / 2)
 
 
-def _medians(train: Source, survey: Survey, summary: Summary, test: Summary | None) -> dict[str, float]:
+def _medians(train: Source, survey: Survey, summary: TableSummary, test: TableSummary | None) -> dict[str, float]:
     """Return the medians of the columns of numbers and dates that have gaps in either table."""
     counts = {
         name: summary.n_rows - summary.gaps[name].cells

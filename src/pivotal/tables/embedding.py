@@ -13,7 +13,7 @@ from pivotal.core.providers import provided
 from pivotal.tables.columns import Kind, as_pictures, as_text
 from pivotal.tables.table import Table
 
-__all__ = ["Chosen", "Embedding", "embed_column", "kinds_of"]
+__all__ = ["EmbeddedColumn", "Embedding", "embed_column", "kinds_of"]
 
 USUAL: Final = {"text": "tfidf", "image": "histograms"}
 """What embeds where nothing else was said: built in, nothing to download."""
@@ -87,14 +87,14 @@ def kinds_of(embedder: Any) -> tuple[str, ...]:
     return ("text", "image") if modality == "any" else (modality,)
 
 
-class Chosen(NamedTuple):
+class EmbeddedColumn(NamedTuple):
     """Vectors of a column in the training table and in the test table, and what was done."""
 
     blocks: list[Any]
     done: str
 
 
-def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, embedding: Embedding) -> Chosen:
+def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, embedding: Embedding) -> EmbeddedColumn:
     """Return the vectors of a column of texts or images, learned from the first table.
 
     Parameters
@@ -133,7 +133,7 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
     done = str(model.note)
     if missing:
         done += f"; {describe_missing(missing, 'embedded').rstrip('.')}; these are given the mean of the others"
-    return Chosen(blocks, done)
+    return EmbeddedColumn(blocks, done)
 
 
 _PLURAL: Final = {"text": "texts", "image": "images"}

@@ -13,7 +13,7 @@ from pivotal.tables.embedding import USUAL, Embedding, kinds_of
 from pivotal.tables.label_column import INSTEAD
 from pivotal.tables.table import Table
 
-__all__ = ["FEATURES", "Choice", "Roles", "Treatment", "choose", "embed_what_there_is", "matching"]
+__all__ = ["FEATURES", "ColumnChoice", "Roles", "Treatment", "choose", "embed_what_there_is", "matching"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Treatment:
     done: str
 
 
-class Choice(NamedTuple):
+class ColumnChoice(NamedTuple):
     """What each column is, why those that are not used are not, columns of numbers, remarks, and what embeds which."""
 
     kinds: dict[str, Kind]
@@ -102,7 +102,7 @@ FEATURES: Final = ("number", "category", "vector", "matrix")
 """Kinds that are features wherever they are; dates, texts and images where that is asked for."""
 
 
-def choose(train: Table, roles: Roles) -> Choice:
+def choose(train: Table, roles: Roles) -> ColumnChoice:
     """Decide what each column is, and say why those that are not used are not."""
     wanted = None if roles.features is None else set(matching(train, roles.features, "--features"))
     ignored = set(matching(train, roles.ignore, "--ignore"))
@@ -150,7 +150,7 @@ def choose(train: Table, roles: Roles) -> Choice:
             elif not remark and not roles.embedding.off:
                 treatments[name] = (kinds[name], f"{why}; --embed {USUAL[kinds[name]]} makes features of it")
     _check_something_to_embed(train, roles, kinds)
-    return Choice(kinds, treatments, found.numbers, found.remarks, embedded)
+    return ColumnChoice(kinds, treatments, found.numbers, found.remarks, embedded)
 
 
 def _check_something_to_embed(train: Table, roles: Roles, kinds: Mapping[str, Kind]) -> None:
@@ -166,7 +166,7 @@ def _check_something_to_embed(train: Table, roles: Roles, kinds: Mapping[str, Ki
         )
 
 
-def embed_what_there_is(train: Table, choice: Choice, roles: Roles) -> dict[str, Kind]:
+def embed_what_there_is(train: Table, choice: ColumnChoice, roles: Roles) -> dict[str, Kind]:
     """Choose texts and images to be embedded, where there is nothing else to go by; return them."""
     if roles.embedding.off or train.beside:
         return {}

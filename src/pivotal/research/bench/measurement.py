@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +11,7 @@ import numpy as np
 from pivotal.core.types import FloatArray
 from pivotal.research.bench.contender import Contender
 from pivotal.research.bench.memory import available_bytes, forget_peak, peak_bytes, resident_bytes
+from pivotal.research.bench.stopwatch import Stopwatch, timed
 from pivotal.research.bench.task import Task
 
 __all__ = ["Limits", "Outcome", "Status", "measure"]
@@ -128,9 +128,9 @@ def _run(contender: Contender, task: Task, limits: Limits, version: str) -> Outc
         before = resident_bytes()
     seconds = np.inf
     for _ in range(1 if limits.memory else limits.rounds):
-        start = time.perf_counter()
-        values = np.asarray(contender.play(task), dtype=np.float64)
-        seconds = min(seconds, time.perf_counter() - start)
+        with Stopwatch() as watch:
+            values = np.asarray(contender.play(task), dtype=np.float64)
+        seconds = min(seconds, watch.seconds)
         if seconds > _LONG:
             break
     peak = peak_bytes() if limits.memory else None
@@ -139,9 +139,7 @@ def _run(contender: Contender, task: Task, limits: Limits, version: str) -> Outc
 
 
 def _seconds(contender: Contender, task: Task) -> float:
-    start = time.perf_counter()
-    contender.play(task)
-    return time.perf_counter() - start
+    return timed(lambda: contender.play(task))[1]
 
 
 def _rounded(seconds: float) -> str:

@@ -27,7 +27,7 @@ _MOST_ALONE: Final = 20_000
 
 
 @dataclass(frozen=True)
-class Agreement:
+class ValueAgreement:
     """How the values of a peer compare with ours in the same game.
 
     Parameters
@@ -59,7 +59,7 @@ class Row:
         Size of its task.
     status, reason, seconds, megabytes
         As in `pivotal.research.bench.measurement.Outcome`.
-    agreement : Agreement or None
+    agreement : ValueAgreement or None
         None for our own rows, and where there is nothing to compare.
     times_slower, times_larger : dict of str to float
         Its time and its memory over those of each row of ours on the same points and queries.
@@ -78,7 +78,7 @@ class Row:
     reason: str
     seconds: float | None
     megabytes: float | None
-    agreement: Agreement | None = None
+    agreement: ValueAgreement | None = None
     times_slower: Mapping[str, float] = field(default_factory=dict)
     times_larger: Mapping[str, float] = field(default_factory=dict)
 
@@ -228,14 +228,14 @@ def _row(contender: Contender, played: Mapping[str, tuple[Task, Outcome]], ours:
     )
 
 
-def compare(values: FloatArray, exact: FloatArray, contender: Contender) -> Agreement:
+def compare(values: FloatArray, exact: FloatArray, contender: Contender) -> ValueAgreement:
     """Compare the values of a contender with the exact ones."""
     if values.shape != exact.shape or not np.isfinite(values).all():
-        return Agreement(False, None, None)
+        return ValueAgreement(False, None, None)
     difference = float(np.abs(values - exact).max() / (np.abs(exact).max() or 1.0))
     varied = len(values) > 1 and bool(np.ptp(values) > 0 and np.ptp(exact) > 0)
     correlation = float(np.corrcoef(values, exact)[0, 1]) if varied else None
-    return Agreement(difference <= contender.precision if contender.exact else None, difference, correlation)
+    return ValueAgreement(difference <= contender.precision if contender.exact else None, difference, correlation)
 
 
 def _machine() -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from pivotal.core.validation import check_count
 from pivotal.research.datasets._dataset import Dataset
 from pivotal.research.datasets._files import VARIABLE, find_folder, read_file
-from pivotal.research.datasets._registry import BUNDLED, PAPER, Entry, Variant
+from pivotal.research.datasets._registry import BUNDLED, PAPER, DatasetEntry, Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +150,7 @@ def describe(data_home: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     return table.astype({"rows": "Int64", "openml": "Int64"})
 
 
-def _choose(entry: Entry, variant: str | None) -> tuple[Variant, ...]:
+def _choose(entry: DatasetEntry, variant: str | None) -> tuple[Variant, ...]:
     """Return the variants that would do, preferred first."""
     if variant is None:
         return entry.variants
@@ -162,7 +162,7 @@ def _choose(entry: Entry, variant: str | None) -> tuple[Variant, ...]:
 
 
 def _fetch(
-    entry: Entry, wanted: tuple[Variant, ...], version: int | None, folder: Path | None, *, download: bool
+    entry: DatasetEntry, wanted: tuple[Variant, ...], version: int | None, folder: Path | None, *, download: bool
 ) -> Dataset:
     """Ask OpenML, or say what can be done instead."""
     ways = []

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from pivotal.core.types import AnyArray
 from pivotal.research.datasets._dataset import Dataset
 from pivotal.research.datasets._files import check_arrays
-from pivotal.research.datasets._registry import Entry, Variant
+from pivotal.research.datasets._registry import DatasetEntry, Variant
 
 __all__ = ["fetch"]
 
 
-def fetch(entry: Entry, version: int | None) -> Dataset:
+def fetch(entry: DatasetEntry, version: int | None) -> Dataset:
     """Download a data set, or take it from scikit-learn's cache.
 
     Parameters
     ----------
-    entry : Entry
+    entry : DatasetEntry
     version : int, optional
         A version at OpenML other than the one that the entry names; its shape is not checked.
 

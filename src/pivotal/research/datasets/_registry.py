@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["BUNDLED", "PAPER", "Entry", "Variant"]
+__all__ = ["BUNDLED", "PAPER", "DatasetEntry", "Variant"]
 
 _BELOW_MEAN: Final = "1 = target below its mean (class P at OpenML), 0 = otherwise"
 
@@ -47,7 +47,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """One data set of the paper.
 
     Parameters
@@ -83,7 +83,7 @@ def _full(name: str, features: int, classes: int, rows: int | None = None, **abo
 PAPER: Final = {
     entry.name: entry
     for entry in (
-        Entry(
+        DatasetEntry(
             "phoneme",
             1489,
             "phoneme",
@@ -91,9 +91,9 @@ PAPER: Final = {
             (5404, 5, 2),
             (_full("phoneme", 5, 2, 5404, note="features standardised by OpenML"),),
         ),
-        Entry("wind", 847, "wind", _BELOW_MEAN, (6574, 14, 2), (_full("wind", 14, 2, 6574),), below_mean=True),
-        Entry("cpu", 761, "cpu_act", _BELOW_MEAN, (8192, 21, 2), (_full("cpu", 21, 2, 8192),), below_mean=True),
-        Entry(
+        DatasetEntry("wind", 847, "wind", _BELOW_MEAN, (6574, 14, 2), (_full("wind", 14, 2, 6574),), below_mean=True),
+        DatasetEntry("cpu", 761, "cpu_act", _BELOW_MEAN, (8192, 21, 2), (_full("cpu", 21, 2, 8192),), below_mean=True),
+        DatasetEntry(
             "vehicle",
             357,
             "vehicle_sensIT",
@@ -113,8 +113,8 @@ PAPER: Final = {
                 ),
             ),
         ),
-        Entry("pol", 722, "pol", _BELOW_MEAN, (15_000, 48, 2), (_full("pol", 48, 2, 15_000),), below_mean=True),
-        Entry(
+        DatasetEntry("pol", 722, "pol", _BELOW_MEAN, (15_000, 48, 2), (_full("pol", 48, 2, 15_000),), below_mean=True),
+        DatasetEntry(
             "fraud",
             42397,
             "CreditCardFraudDetection",
@@ -133,7 +133,7 @@ PAPER: Final = {
                 ),
             ),
         ),
-        Entry(
+        DatasetEntry(
             "2dplanes",
             727,
             "2dplanes",
@@ -142,7 +142,7 @@ PAPER: Final = {
             (_full("2dplanes", 10, 2, 40_768, note="synthetic by design; two_d_planes(n) makes more of it"),),
             below_mean=True,
         ),
-        Entry(
+        DatasetEntry(
             "apsfail",
             41138,
             "APSFailure",
@@ -161,7 +161,7 @@ PAPER: Final = {
                 ),
             ),
         ),
-        Entry(
+        DatasetEntry(
             "cifar10",
             40927,
             "CIFAR_10",
@@ -192,7 +192,7 @@ PAPER: Final = {
                 ),
             ),
         ),
-        Entry(
+        DatasetEntry(
             "mnist",
             554,
             "mnist_784",
@@ -200,7 +200,7 @@ PAPER: Final = {
             (70_000, 784, 10),
             (_full("mnist", 784, 10, 70_000, note="60 000 training rows, then 10 000 test rows", image=(28, 28)),),
         ),
-        Entry(
+        DatasetEntry(
             "creditcard",
             42477,
             "default-of-credit-card-clients",
@@ -216,7 +216,7 @@ PAPER: Final = {
                 ),
             ),
         ),
-        Entry(
+        DatasetEntry(
             "click",
             1218,
             "Click_prediction_small",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
+from pivotal.research.bench.markdown import table
+from pivotal.research.bench.stopwatch import timed
 from pivotal.research.experiments._contenders import play
 from pivotal.research.experiments._curve_experiments import PLACES
 from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table, data_table, mean_table, table
+from pivotal.research.experiments._experiment_page import Claim, claims_table, data_table, mean_table
 from pivotal.research.experiments._figures import draw_lines, legend, panels
 from pivotal.research.experiments._frames import averages, pick, pivot
 from pivotal.research.experiments._published import NO_FIGURES
-from pivotal.research.experiments._result_cells import Cell, Result, Source
+from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 from pivotal.research.experiments._setup import K, Setup
 from pivotal.research.experiments._tasks import draw_task, measure_clean
 
@@ -48,20 +50,16 @@ def _bits_cells(setup: Setup) -> list[Cell]:
     return setup.task_cells("bits", ["bv-fast"], full=False, variations=[{"bits": list(range(1, most + 1))}])
 
 
-def measure_bits(cell: Cell, source: Source) -> Result:
+def measure_bits(cell: Cell, source: DataSource) -> Result:
     """Value the points with votes of few and of many bits: time, and how far the values are from those of 12 bits."""
     task = draw_task(cell, source).seen
     how: dict[str, Any] = {"k": cell.settings["k"], "n_samples": cell.settings["n_samples"], "seed": cell.run}
     exact = play("bv-fast", task, bits=_REFERENCE, **how).values  # compiles on the way
     seconds, deviations = [], []
     for bits in cell.settings["bits"]:
-        taken = []
-        for _ in range(3):
-            start = time.perf_counter()
-            values = play("bv-fast", task, bits=bits, **how).values
-            taken.append(time.perf_counter() - start)
-        seconds.append(min(taken))
-        deviations.append(float(np.abs(values - exact).max() / exact.max()))
+        runs = [timed(partial(play, "bv-fast", task, bits=bits, **how)) for _ in range(3)]
+        seconds.append(min(taken for _, taken in runs))
+        deviations.append(float(np.abs(runs[0][0].values - exact).max() / exact.max()))
     return {"n_train": len(exact), "bits": cell.settings["bits"], "time": seconds, "deviation": deviations}
 
 

@@ -13,14 +13,14 @@ from pivotal.research.datasets import Split
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
 
-__all__ = ["CONTENDERS", "SELECT", "Contender", "play"]
+__all__ = ["CONTENDERS", "SELECT", "ComparedMethod", "play"]
 
 SELECT: Final = "select"
 """Rows chosen together by `pivotal.select`: no values, and a line of its own among selections."""
 
 
 @dataclass(frozen=True)
-class Contender:
+class ComparedMethod:
     """One column of the paper's tables.
 
     Parameters
@@ -65,19 +65,19 @@ CONTENDERS: Final = MappingProxyType(
     {
         one.name: one
         for one in (
-            Contender("bv-fast", "bv-fast"),
-            Contender("bv-mc", "bv-mc", _BY_DISTANCE, samples=True),
-            Contender("bv-uw", "bv-uw"),
-            Contender("sv", "sv", max_rows=2000),
-            Contender("sv-mc", "sv-mc", _BY_DISTANCE, samples=True, max_rows=2000),
-            Contender("sv-uw", "sv-uw"),
-            Contender("sv-soft", "sv-soft"),
+            ComparedMethod("bv-fast", "bv-fast"),
+            ComparedMethod("bv-mc", "bv-mc", _BY_DISTANCE, samples=True),
+            ComparedMethod("bv-uw", "bv-uw"),
+            ComparedMethod("sv", "sv", max_rows=2000),
+            ComparedMethod("sv-mc", "sv-mc", _BY_DISTANCE, samples=True, max_rows=2000),
+            ComparedMethod("sv-uw", "sv-uw"),
+            ComparedMethod("sv-soft", "sv-soft"),
             # The model being nearest neighbours, the engine's own permutations take the place of retraining.
-            Contender("beta-mc", "permutations", {"semivalue": "beta(4,1)"}, samples=True, max_rows=2000),
-            Contender("lava", "lava", neighbours=False, max_rows=10_000),
-            Contender("inf", "inf", neighbours=False, max_rows=60_000),
-            Contender("loo", "loo"),
-            Contender("rand", "rand", neighbours=False),
+            ComparedMethod("beta-mc", "permutations", {"semivalue": "beta(4,1)"}, samples=True, max_rows=2000),
+            ComparedMethod("lava", "lava", neighbours=False, max_rows=10_000),
+            ComparedMethod("inf", "inf", neighbours=False, max_rows=60_000),
+            ComparedMethod("loo", "loo"),
+            ComparedMethod("rand", "rand", neighbours=False),
         )
     }
 )

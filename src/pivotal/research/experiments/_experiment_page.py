@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
+from pivotal.research.bench.markdown import table
 from pivotal.research.datasets._registry import PAPER
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._setup import Setup
@@ -47,23 +48,6 @@ class Claim:
 
     says: str
     holds: Mapping[str, tuple[bool | None, str]] = field(hash=False)
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a table.
-
-    Examples
-    --------
-    >>> print(table(["data", "n"], [["iris", 150]]))
-    | data | n |
-    |---|---|
-    | iris | 150 |
-    """
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(
-        f"|{'|'.join(map(str, line))}|" if number == 1 else f"| {' | '.join(map(str, line))} |"
-        for number, line in enumerate(lines)
-    )
 
 
 def mean_table(

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from pivotal.research.bench.markdown import table
 from pivotal.research.datasets import Illustration, illustration
 from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table, table
+from pivotal.research.experiments._experiment_page import Claim, claims_table
 from pivotal.research.experiments._frames import pick
-from pivotal.research.experiments._result_cells import Cell, Result, Source
+from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 from pivotal.research.experiments._setup import K, Setup
 from pivotal.valuation.value import value
 
@@ -43,7 +44,7 @@ def _picture(scene: str, seed: int) -> tuple[Illustration, Any]:
     return picture, picture.query(query)
 
 
-def measure_picture(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all measures take both
+def measure_picture(cell: Cell, source: DataSource) -> Result:  # noqa: ARG001  all measures take both
     """Value the points of one scene."""
     picture, query = _picture(cell.data, cell.settings["seed"])
     values = value(picture.X, picture.y, *query, k=cell.settings["k"], semivalue=cell.method, n_jobs=1)

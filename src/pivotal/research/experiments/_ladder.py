@@ -5,10 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, Final
+
+from pivotal.research.bench.stopwatch import timed
 
 __all__ = ["Step", "time_scaling"]
 
@@ -106,9 +107,7 @@ def _fastest(job: Callable[[], object], budget: float) -> float:
     """Return the shortest of some runs; a long one is believed at once."""
     fastest, total = float("inf"), 0.0
     for n_runs in range(1, _MOST_ROUNDS + 1):
-        start = time.perf_counter()
-        job()
-        taken = time.perf_counter() - start
+        _, taken = timed(job)
         fastest, total = min(fastest, taken), total + taken
         # Every size may be the first to need some kernel, so that one run alone is believed only if it is long.
         if total > min(_ENOUGH, budget) and (n_runs > 1 or taken > min(_LONG, budget / 4)):

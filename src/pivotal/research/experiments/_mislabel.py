@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
+from pivotal.research.bench.markdown import table
 from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table, data_table, limits, mean_table, table
+from pivotal.research.experiments._experiment_page import Claim, claims_table, data_table, limits, mean_table
 from pivotal.research.experiments._figures import legend, panels, style
 from pivotal.research.experiments._frames import averages, pick, pivot
 from pivotal.research.experiments._published import CAVEATS, published

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,9 +18,10 @@ from pivotal.core.atomic import write_text
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads
 from pivotal.core.version import __version__
+from pivotal.research.bench.stopwatch import timed
 from pivotal.research.datasets import Dataset, load
 
-__all__ = ["Cell", "Measure", "ResultCache", "Source", "measure_all"]
+__all__ = ["Cell", "DataSource", "Measure", "ResultCache", "measure_all"]
 
 Result = dict[str, Any]
 """What a cell measured: JSON values under their names, `seconds` among them."""
@@ -71,7 +71,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Where data sets come from.
 
     Parameters
@@ -126,14 +126,14 @@ class ResultCache:
         write_text(target, json.dumps({"cell": cell.key, "version": __version__, "result": result}, allow_nan=False))
 
 
-Measure = Callable[[Cell, Source], Result]
+Measure = Callable[[Cell, DataSource], Result]
 """What measures one cell; a function of a module, so that processes can be sent it."""
 
 
 def measure_all(
     cells: Sequence[Cell],
     measure: Measure,
-    source: Source,
+    source: DataSource,
     cache: ResultCache,
     *,
     n_jobs: int | None = 1,
@@ -147,7 +147,7 @@ def measure_all(
         In the order in which they are measured, except that several run at once with `n_jobs`.
     measure : callable
         Takes a cell and the source, returns the result.
-    source : Source
+    source : DataSource
     cache : ResultCache
     n_jobs : int, default=1
         Processes; each keeps to one thread. -1 is one per processor.
@@ -178,9 +178,8 @@ def measure_all(
     return len(left)
 
 
-def _measure_one(measure: Measure, cell: Cell, source: Source, cache: ResultCache) -> Cell:
+def _measure_one(measure: Measure, cell: Cell, source: DataSource, cache: ResultCache) -> Cell:
     """Measure a cell and keep the result; the process that measured it writes it, so that no other need live on."""
-    start = time.perf_counter()
-    result = measure(cell, source)
-    cache.put(cell, {"seconds": time.perf_counter() - start, **result})
+    result, seconds = timed(lambda: measure(cell, source))
+    cache.put(cell, {"seconds": seconds, **result})
     return cell

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pivotal.core.atomic import write_text
+from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._curve_experiments import FLIP, REMOVAL, SELECTION, average
@@ -18,7 +18,7 @@ from pivotal.research.experiments._experiment import Experiment
 from pivotal.research.experiments._experiment_page import IN_WORDS, machine
 from pivotal.research.experiments._illustration import ILLUSTRATION
 from pivotal.research.experiments._mislabel import MISLABEL
-from pivotal.research.experiments._result_cells import ResultCache, Source, measure_all
+from pivotal.research.experiments._result_cells import DataSource, ResultCache, measure_all
 from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
 from pivotal.research.experiments._scalability import SCALABILITY
 from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, look_up
@@ -133,7 +133,7 @@ def reproduce(
     if not 0.0 < budget < float("inf"):
         raise ValueError(f"budget must be a number of seconds above 0; got budget={budget!r}.")
     names, wanted = as_datasets(datasets, quick=quick), as_methods(methods)
-    source = Source(None if data_home is None else str(Path(data_home).resolve()), download)
+    source = DataSource(None if data_home is None else str(Path(data_home).resolve()), download)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     data: dict[str, Facts] = {}
@@ -181,13 +181,12 @@ def _run(
     cache = ResultCache(folder / "cells")
     measured = 0
     if measure:
-        start = time.perf_counter()
+        watch = Stopwatch()
         jobs = 1 if one.alone else n_jobs
         measured = measure_all(cells, one.measure, setup.source, cache, n_jobs=jobs, progress=progress)
-        taken = time.perf_counter() - start
         known = len(cells) - measured
         before = f"; {known} had been measured before" if known else ""
-        echo(f"{one.name}: {measured} of {len(cells)} cells measured in {taken:.0f} s{before}.")
+        echo(f"{one.name}: {measured} of {len(cells)} cells measured in {watch.seconds:.0f} s{before}.")
     results = [(cell, kept) for cell in cells if (kept := cache.get(cell)) is not None]
     if not measure:
         echo(f"{one.name}: {len(results)} of {len(cells)} cells are there.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,13 +9,15 @@ import numpy as np
 import pandas as pd
 
 from pivotal.core.method_choice import method
+from pivotal.research.bench.markdown import table
+from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.datasets import synthetic
 from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table, table
+from pivotal.research.experiments._experiment_page import Claim, claims_table
 from pivotal.research.experiments._figures import legend, panels, style
 from pivotal.research.experiments._frames import pick, pivot
 from pivotal.research.experiments._published import NO_FIGURES
-from pivotal.research.experiments._result_cells import Cell, Result, Source
+from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 from pivotal.research.experiments._setup import K, Setup
 from pivotal.valuation.value import value
 
@@ -49,7 +50,7 @@ def _cells(setup: Setup) -> list[Cell]:
     ]
 
 
-def measure_sampler(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all measures take both
+def measure_sampler(cell: Cell, source: DataSource) -> Result:  # noqa: ARG001  all measures take both
     """Sample the values of one random query with more and more samples, and compare them with the exact ones."""
     settings = cell.settings
     data = synthetic(settings["n"] + 1, random_state=settings["seed"] + cell.run)
@@ -58,15 +59,15 @@ def measure_sampler(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all 
     sampled = partial(method, cell.method, random_state=settings["seed"] + cell.run)
     value(*task, **how)  # compiled from here on
     value(*task, method=sampled(n_samples=2), **how)
-    start = time.perf_counter()
-    exact = value(*task, **how).values
-    exact_seconds = time.perf_counter() - start
+    with Stopwatch() as watch:
+        exact = value(*task, **how).values
+    exact_seconds = watch.seconds
     deviations, seconds = [], []
     largest = float(np.abs(exact).max())
     for n_samples in settings["samples"]:
-        start = time.perf_counter()
-        values = value(*task, method=sampled(n_samples=n_samples), **how).values
-        seconds.append(time.perf_counter() - start)
+        with Stopwatch() as watch:
+            values = value(*task, method=sampled(n_samples=n_samples), **how).values
+        seconds.append(watch.seconds)
         deviations.append(float(np.abs(values - exact).max()) / largest if largest else 0.0)
     return {"exact": exact_seconds, "largest": largest, "deviation": deviations, "time": seconds}
 

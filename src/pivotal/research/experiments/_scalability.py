@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from pivotal.core.types import FloatArray, IndexArray
+from pivotal.research.bench.markdown import table
 from pivotal.research.datasets import synthetic
 from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table, table
+from pivotal.research.experiments._experiment_page import Claim, claims_table
 from pivotal.research.experiments._figures import legend, panels, style
 from pivotal.research.experiments._ladder import Step, time_scaling
 from pivotal.research.experiments._published import NO_FIGURES
-from pivotal.research.experiments._result_cells import Cell, Result, Source
+from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 from pivotal.research.experiments._setup import K, Setup
 from pivotal.research.paper import ALGORITHMS
 from pivotal.valuation.value import value
@@ -118,7 +119,7 @@ def _cells(setup: Setup) -> list[Cell]:
     return cells
 
 
-def measure_ladder(cell: Cell, source: Source) -> Result:  # noqa: ARG001  all measures take both
+def measure_ladder(cell: Cell, source: DataSource) -> Result:  # noqa: ARG001  all measures take both
     """Time one algorithm on all sizes it can do in time."""
     settings = cell.settings
     arguments = (settings["kind"], cell.method, settings["weights"], settings["k"], settings["seed"] + cell.run)

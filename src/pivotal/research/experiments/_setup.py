@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pivotal.research.datasets import names
 from pivotal.research.experiments._contenders import CONTENDERS
-from pivotal.research.experiments._result_cells import Cell, Source
+from pivotal.research.experiments._result_cells import Cell, DataSource
 
 __all__ = ["Facts", "K", "Setup", "as_datasets", "as_methods", "look_up"]
 
@@ -54,7 +54,7 @@ class Setup:
         Where random numbers start.
     budget : float
         Seconds after which an algorithm tries no larger data, where time is measured.
-    source : Source
+    source : DataSource
         Where data sets come from.
     """
 
@@ -64,7 +64,7 @@ class Setup:
     quick: bool = False
     seed: int = 0
     budget: float = 60.0
-    source: Source = field(default_factory=Source)
+    source: DataSource = field(default_factory=DataSource)
 
     @property
     def rows(self) -> int:
@@ -132,7 +132,7 @@ def as_methods(chosen: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CONTENDERS if name in chosen)
 
 
-def look_up(chosen: Sequence[str], source: Source, echo: Callable[[str], object]) -> dict[str, Facts]:
+def look_up(chosen: Sequence[str], source: DataSource, echo: Callable[[str], object]) -> dict[str, Facts]:
     """Return what is known of the data sets that are here, and say which are not."""
     found = {}
     for name in chosen:

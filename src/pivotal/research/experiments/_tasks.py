@@ -6,7 +6,6 @@ value knows them. The paper measures models on the former, which flatters the va
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -17,16 +16,17 @@ import numpy.typing as npt
 from pivotal.analysis import detection, removal_curve, repair, selection_curve
 from pivotal.analysis.selection import select
 from pivotal.core.types import AnyArray, IndexArray
+from pivotal.research.bench.stopwatch import Stopwatch, timed
 from pivotal.research.datasets import Split, flip_labels, imbalance
 from pivotal.research.experiments._contenders import CONTENDERS, SELECT, play
-from pivotal.research.experiments._result_cells import Cell, Result, Source
+from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 
 __all__ = [
     "FLIPPED",
     "REMOVED",
     "SELECTED",
     "WARM",
-    "Task",
+    "ExperimentTask",
     "draw_task",
     "measure_clean",
     "measure_noisy",
@@ -44,7 +44,7 @@ _NOISE: Final = 0.05  # the paper's share of wrong labels
 _HELD_OUT: Final = 0.1  # half of it is the test set, half is fresh
 
 
-class Task(NamedTuple):
+class ExperimentTask(NamedTuple):
     """Points to value, queries to value them by, and fresh ones that no value knows."""
 
     seen: Split
@@ -52,7 +52,7 @@ class Task(NamedTuple):
     rng: np.random.Generator
 
 
-def draw_task(cell: Cell, source: Source) -> Task:
+def draw_task(cell: Cell, source: DataSource) -> ExperimentTask:
     """Draw the rows of a cell and split them; the same for all methods, and for other runs others."""
     settings = cell.settings
     rng = np.random.default_rng([settings["seed"], cell.run])
@@ -69,10 +69,10 @@ def draw_task(cell: Cell, source: Source) -> Task:
     rows = rng.permutation(len(y))
     half = (len(y) + 1) // 2
     seen, fresh = (Split(train_X, train_y, X[part], y[part]) for part in (rows[:half], rows[half:]))
-    return Task(seen, fresh, rng)
+    return ExperimentTask(seen, fresh, rng)
 
 
-def measure_clean(cell: Cell, source: Source) -> Result:
+def measure_clean(cell: Cell, source: DataSource) -> Result:
     """Value the points of a data set; remove the most valuable, and select them."""
     task = draw_task(cell, source)
     values, seconds = _timed_values(cell, task.seen)
@@ -90,7 +90,7 @@ def measure_clean(cell: Cell, source: Source) -> Result:
     return result
 
 
-def measure_selection(cell: Cell, source: Source) -> Result:
+def measure_selection(cell: Cell, source: DataSource) -> Result:
     """Add rows to the same random start: the most valuable, or those that `pivotal.select` chooses together."""
     if cell.method != SELECT:
         return measure_clean(cell, source)
@@ -103,13 +103,13 @@ def measure_selection(cell: Cell, source: Source) -> Result:
     scores: dict[str, list[float]] = {"seen/uniform": [], "fresh/uniform": []}
     spent = 0.0
     for count in counts.tolist():
-        began = time.perf_counter()
         size = len(warm) + count
         chosen = warm
-        if count:
-            found = select(task.seen.X_train, task.seen.y_train, size, include=warm, random_state=seed, n_jobs=1)
-            chosen = found.indices
-        spent += time.perf_counter() - began
+        with Stopwatch() as watch:
+            if count:
+                found = select(task.seen.X_train, task.seen.y_train, size, include=warm, random_state=seed, n_jobs=1)
+                chosen = found.indices
+        spent += watch.seconds
         for on in ("seen", "fresh"):
             curve = selection_curve(
                 None, *getattr(task, on), order=np.arange(n_train), warm_start=chosen, steps=[0], k=k, n_jobs=1
@@ -118,11 +118,11 @@ def measure_selection(cell: Cell, source: Source) -> Result:
     return {**_sizes(task), "valuation": spent, "counts": counts.tolist(), "selection": scores}
 
 
-def measure_noisy(cell: Cell, source: Source) -> Result:
+def measure_noisy(cell: Cell, source: DataSource) -> Result:
     """Flip labels, value the points, look for the flips, and flip the labels of the least valuable."""
     task = draw_task(cell, source)
     noisy, flipped = flip_labels(task.seen.y_train, _NOISE, random_state=task.rng)
-    task = Task(task.seen._replace(y_train=noisy), task.fresh._replace(y_train=noisy), task.rng)
+    task = ExperimentTask(task.seen._replace(y_train=noisy), task.fresh._replace(y_train=noisy), task.rng)
     values, seconds = _timed_values(cell, task.seen)
     counts = whole_counts(FLIPPED, len(values))
     result: Result = {
@@ -147,17 +147,17 @@ def whole_counts(shares: Any, n_train: int) -> IndexArray:
 
 def _timed_values(cell: Cell, task: Split) -> tuple[npt.NDArray[np.float64], float]:
     settings: Mapping[str, Any] = cell.settings
-    start = time.perf_counter()
-    values = play(cell.method, task, k=settings["k"], n_samples=settings["n_samples"], seed=settings["seed"] + cell.run)
-    return values.values, time.perf_counter() - start
+    how = {"k": settings["k"], "n_samples": settings["n_samples"], "seed": settings["seed"] + cell.run}
+    values, seconds = timed(lambda: play(cell.method, task, **how))
+    return values.values, seconds
 
 
-def _evaluations(cell: Cell, task: Task) -> list[tuple[str, Split, str]]:
+def _evaluations(cell: Cell, task: ExperimentTask) -> list[tuple[str, Split, str]]:
     """Return who scores: unweighted, and for a weighted method its own model as well."""
     kinds = dict.fromkeys(("uniform", CONTENDERS[cell.method].weights))
     return [(f"{on}/{weights}", getattr(task, on), weights) for weights in kinds for on in ("seen", "fresh")]
 
 
-def _sizes(task: Task) -> dict[str, int]:
+def _sizes(task: ExperimentTask) -> dict[str, int]:
     sizes: tuple[AnyArray, ...] = (task.seen.y_train, task.seen.y_test, task.fresh.y_test)
     return dict(zip(("n_train", "n_test", "n_fresh"), map(len, sizes), strict=True))
