@@ -432,5 +432,5 @@ def test_scorers_that_cannot_score_a_guess_need_empty() -> None:
 
     with pytest.raises(ValueError, match=r"scoring a guess raised AttributeError: .* Pass the utility"):
         run(scoring=by_mean)
-    with pytest.raises(ValueError, match="must earn a finite score; a guess scored nan"):
+    with pytest.raises(ValueError, match="must have a finite utility; a guess scored nan"):
         run(scoring=nothing)
