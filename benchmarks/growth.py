@@ -22,7 +22,8 @@ import numpy as np
 from pivotal import KNNValuation, value
 from pivotal.core.games import as_game
 from pivotal.core.semivalues import as_semivalue
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import BruteIndex
 from pivotal.research.bench.stopwatch import fastest, timed
 

@@ -17,7 +17,9 @@ from pivotal.core.spec import Spec
 from pivotal.engine.exact import Engine
 from pivotal.engine.far_points import FarPoints, _TwoKinds
 from pivotal.engine.game_shape import GameShape
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
+from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.kernels.shell_counts import SHELLS, Points, count_tile, make_shell_scratch
 from pivotal.neighbors import BruteIndex
@@ -26,6 +28,11 @@ pytestmark = pytest.mark.kernels
 
 N = 12_000
 TOL = 2e-3
+
+
+def whole_orders(engine: Engine, index: BruteIndex) -> WholeOrders | None:
+    spec = Spec.of(k=engine.k, utility=engine.game, semivalue=engine.semivalue)
+    return WholeOrders.of(engine, index, NeighborVotes(engine, spec, n_players=engine.n_players), 1)
 
 
 @pytest.fixture
@@ -75,7 +82,7 @@ def test_no_value_is_off_by_more_than_the_bound(game: Any, kind: str, itself: bo
         engine, exact = (Engine(Spec.of(tol=tol, **how), y.astype(np.int32), shape) for tol in (TOL, 1e-16))
         index = BruteIndex(X)
         for one in (engine, exact):
-            counter = FarPoints.of(one, index, lambda one=one: WholeOrders.of(one, index, 1))
+            counter = FarPoints.of(one, index, lambda one=one: whole_orders(one, index))
             counter.count(lambda part: (index.rows(X[own[part]]), own[part]), y[own].astype(np.int32))
         near, true = engine.result(ids=None, settings={}), exact.result(ids=None, settings={})
     else:
@@ -175,7 +182,7 @@ def test_who_goes_by_shells() -> None:
     def counter(game: Any, tol: float, n_classes: int = 2, **more: Any) -> Any:
         spec = Spec.of(utility=game, semivalue=more.pop("semivalue", Shapley()), tol=tol)
         engine = Engine(spec, labels % n_classes, GameShape(N, n_classes, N, **more))
-        return FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, 1))
+        return FarPoints.of(engine, index, lambda: whole_orders(engine, index))
 
     assert isinstance(counter(Hard(), TOL), FarPoints)
     assert isinstance(counter(Soft(), TOL, n_classes=3), FarPoints)

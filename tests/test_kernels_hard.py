@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from effort import examples
 from pivotal.core.games import Hard
 from pivotal.core.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
 from pivotal.kernels.hard import many_class_terms
 from pivotal.kernels.many_classes import MOST_DRAWS, SPAN, make_span, many_class_pass
 from pivotal.kernels.two_classes import pass_by_ratios, pass_by_spans

@@ -9,7 +9,8 @@ import pytest
 
 from pivotal.core.games import Game, Hard, Regression, Soft
 from pivotal.core.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
 
 N = 1_000_000  # binomials overflow from 1,030 on
 

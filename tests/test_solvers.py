@@ -15,7 +15,8 @@ from effort import examples
 from pivotal import paper
 from pivotal.core.games import Game, Hard, Plurality, Regression, Soft
 from pivotal.core.semivalues import Banzhaf, BetaShapley, LeaveOneOut, Measure, Semivalue, Shapley, as_semivalue
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
 from strategies import SmallGame, build_game, measures, semivalues, small_games, small_regressions, utilities
 
 

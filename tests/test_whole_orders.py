@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import flat
 import pivotal
@@ -17,8 +19,10 @@ from pivotal.core.semivalues import Shapley
 from pivotal.core.spec import Spec
 from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape
+from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
-from pivotal.neighbors import BruteIndex, Orders, orders_of
+from pivotal.kernels.radix import order_rows
+from pivotal.neighbors import BruteIndex, orders_of
 
 GAMES: list[Any] = ["soft", "soft-k", "hard", "plurality", Hard(tie="win"), Hard(other_classes="ignore")]
 
@@ -68,13 +72,16 @@ KINDS = [
 ]
 
 
-def ordered(index: BruteIndex, queries: np.ndarray, labels: np.ndarray, own: np.ndarray, **how: bool) -> tuple:
-    orders = orders_of(index)
-    assert isinstance(orders, Orders)
-    shape = len(queries), index.n_train - int(own[0] >= 0)
-    told, indices = np.empty(shape, labels.dtype), np.empty(shape, np.int32)
-    measured = orders.order(index.rows(queries), own, labels, orders.scratch(len(queries)), told, indices, **how)
-    return told, indices, measured
+def ordered(
+    index: BruteIndex, queries: Any, labels: np.ndarray, own: np.ndarray, *, n_codes: int = 0, **how: bool
+) -> tuple:
+    orders = orders_of(index, labels, n_codes, distances=how.pop("distances", False))
+    assert orders is not None
+    shape = queries.shape[0], index.n_train - int(own[0] >= 0)
+    listed, indices = np.empty(shape, labels.dtype), np.empty(shape, np.int32)
+    scratch = orders.scratch(shape[0])
+    scores = orders.scores(index.rows(queries), own, scratch, all_alike=how.get("all_alike", False))
+    return listed, indices, order_rows(scores, orders.words, scratch.sorter, listed, indices)
 
 
 @given(
@@ -101,13 +108,88 @@ def test_the_order_is_that_of_exact_distances(
     own = np.arange(n_queries) if itself else np.full(n_queries, -1)
     exact = index.search_self(0, n_queries, n - 1)[0] if itself else index.search(queries, n)[0]
     labels = rng.integers(0, 3, n).astype(np.int32)
-    told, indices, _ = ordered(index, queries, labels, own, all_alike=True)
+    for how in ({"n_codes": 3}, {}, {"n_codes": 3, "distances": True}):  # labels in the words, looked up, measured
+        listed, indices, _ = ordered(index, queries, labels, own, all_alike=True, **how)
+        np.testing.assert_array_equal(indices, exact)
+        np.testing.assert_array_equal(listed, labels[exact])
+        # Where only labels matter, points of one label may change places with each other and with no other.
+        listed, indices, _ = ordered(index, queries, labels, own, **how)
+        np.testing.assert_array_equal(listed, labels[exact])
+        np.testing.assert_array_equal(labels[indices], listed)
+        np.testing.assert_array_equal(np.sort(indices, axis=1), np.sort(exact, axis=1))
+
+
+METRICS: list[tuple[str, dict]] = [
+    ("cosine", {}),
+    ("manhattan", {}),
+    ("chebyshev", {}),
+    ("minkowski", {"p": 3}),
+    ("canberra", {}),
+    ("precomputed", {}),
+]
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from(METRICS),
+    st.integers(2, 70),
+    st.integers(1, 5),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 10**6),
+)
+@examples(120)
+def test_the_order_of_any_metric_is_that_of_a_search(
+    kind: str, metric: tuple[str, dict], n: int, d: int, itself: bool, distances: bool, seed: int
+) -> None:
+    name, params = metric
+    X = hard_points(kind, n, d, seed)
+    if kind == "large" and name == "minkowski":
+        X = X * 1e-100  # third powers overflow
+    rng = np.random.default_rng(seed)
+    X[rng.integers(0, n)] = 0.0  # without direction
+    n_queries = min(n, 7)
+    queries = X[:n_queries] if itself else X[rng.integers(0, n, n_queries)] * 1.5
+    if name == "precomputed":
+        X, queries = np.abs(X @ X.T * 0.5), np.abs(queries @ X.T)
+        if not np.isfinite(X).all() or not np.isfinite(queries).all():
+            return
+        queries = X[:n_queries] if itself else queries
+    index = BruteIndex(X, name, metric_params=params)
+    own = np.arange(n_queries) if itself else np.full(n_queries, -1)
+    exact = index.search_self(0, n_queries, n - 1)[0] if itself else index.search(queries, n)[0]
+    labels = rng.integers(0, 3, n).astype(np.int32)
+    _, indices, _ = ordered(index, queries, labels, own, n_codes=3, all_alike=True, distances=distances)
     np.testing.assert_array_equal(indices, exact)
-    # Where only labels matter, points of one label may change places with each other and with nobody else.
-    told, indices, _ = ordered(index, queries, labels, own)
-    np.testing.assert_array_equal(told, labels[exact])
-    np.testing.assert_array_equal(labels[indices], told)
+    listed, indices, _ = ordered(index, queries, labels, own, n_codes=3, distances=distances)
+    np.testing.assert_array_equal(listed, labels[exact])
     np.testing.assert_array_equal(np.sort(indices, axis=1), np.sort(exact, axis=1))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("itself", [True, False], ids=["self-valuation", "test set"])
+def test_sparse_points_are_ordered_as_a_search_orders_them(metric: str, itself: bool) -> None:
+    X = sparse.random_array((80, 12), density=0.2, rng=np.random.default_rng(7), format="csr")
+    X.data = np.round(X.data * 3.0)
+    index = BruteIndex(X, metric)
+    queries, own = X[:9], np.arange(9) if itself else np.full(9, -1)
+    exact = index.search_self(0, 9, 79)[0] if itself else index.search(queries, 80)[0]
+    labels = np.random.default_rng(7).integers(0, 2, 80).astype(np.int32)
+    np.testing.assert_array_equal(ordered(index, queries, labels, own, n_codes=2, all_alike=True)[1], exact)
+
+
+@pytest.mark.parametrize("score_bits", [40, 58])
+@pytest.mark.parametrize("n_codes", [2, 300])
+def test_labels_that_do_not_fit_into_words_are_looked_up(
+    score_bits: int, n_codes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pivotal.kernels.radix._SCORE_BITS", score_bits)
+    rng = np.random.default_rng(9)
+    index, labels = BruteIndex(rng.integers(0, 4, (500, 3)) * 1.0), rng.integers(0, n_codes, 500).astype(np.int32)
+    queries, own = rng.normal(size=(6, 3)), np.full(6, -1)
+    listed, indices, _ = ordered(index, queries, labels, own, n_codes=n_codes, all_alike=True)
+    np.testing.assert_array_equal(indices, index.search(queries, 500)[0])
+    np.testing.assert_array_equal(listed, labels[indices])
 
 
 def test_points_are_measured_only_where_a_value_can_change() -> None:
@@ -115,6 +197,7 @@ def test_points_are_measured_only_where_a_value_can_change() -> None:
     index, own = BruteIndex(rng.normal(size=(3000, 8))), np.full(5, -1)
     queries, labels = rng.normal(size=(5, 8)), rng.integers(0, 2, 3000).astype(np.int32)
     assert ordered(index, queries, labels, own)[2] == 0
+    assert ordered(index, queries, labels, own, n_codes=2)[2] == 0
     grid = BruteIndex(rng.integers(0, 3, (3000, 4)).astype(float))
     assert ordered(grid, queries[:, :4], labels, own)[2] > 10_000
     assert ordered(grid, queries[:, :4], np.zeros(3000, np.int32), own)[2] == 0
@@ -128,9 +211,13 @@ def test_more_points_take_wider_words(n: int) -> None:
     X[-1000:] = X[:1000]
     labels = rng.integers(0, 2, n).astype(np.int32)
     index, query = BruteIndex(X), rng.normal(size=(1, 1))
-    _, indices, _ = ordered(index, query, labels, np.array([-1]), all_alike=True)
+    listed, indices, _ = ordered(index, query, labels, np.array([-1]), n_codes=2, all_alike=True)
     distances = np.abs(X[:, 0].astype(np.float64) - query[0])
-    np.testing.assert_array_equal(indices[0], np.argsort(distances, kind="stable"))
+    exact = np.argsort(distances, kind="stable")
+    np.testing.assert_array_equal(indices[0], exact)
+    np.testing.assert_array_equal(listed[0], labels[exact])
+    listed, _, _ = ordered(index, query, labels, np.array([-1]), n_codes=2)
+    np.testing.assert_array_equal(listed[0], labels[exact])
 
 
 def test_points_too_many_to_be_kept_in_double_are_centred_tile_by_tile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,12 +233,25 @@ def test_points_too_many_to_be_kept_in_double_are_centred_tile_by_tile(monkeypat
 
 
 def by_lists_and_fused(X: np.ndarray, y: np.ndarray, test: tuple | None, **how: Any) -> tuple:
-    """The same values from lists of neighbours, which `per_query` needs, and without them."""
+    """The same values from lists of neighbours, and without them."""
     results = []
-    for per_query in (True, False):
-        model = flat.KNNValuation(per_query=per_query, **how).fit(X, y)
-        results.append(model.update(*test).result_ if test else model.update().result_)
+    for refused in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if refused:
+                patch.setattr("pivotal.valuation.batch.Batch._count_whole_orders", lambda *_: False)
+            else:  # and it is the other way that is looked at
+                patch.setattr("pivotal.valuation.batch.Batch._count", None)
+            model = flat.KNNValuation(**how).fit(X, y)
+            results.append(model.update(*test).result_ if test else model.update().result_)
     return tuple(results)
+
+
+def assert_same(fused: pivotal.Values, listed: pivotal.Values) -> None:
+    np.testing.assert_array_equal(fused.values, listed.values)
+    assert fused.full_utility == listed.full_utility
+    assert fused.empty_utility == listed.empty_utility
+    assert fused.error_bound == listed.error_bound
+    assert fused.details["depth"] == listed.details["depth"]
 
 
 @pytest.mark.parametrize("game", [*GAMES, "regression"], ids=str)
@@ -164,11 +264,56 @@ def test_values_are_those_of_lists_to_the_last_bit(game: Any, semivalue: str, it
     y = rng.integers(0, 3, 150) if game != "regression" else rng.integers(0, 9, 150) / 4
     test = None if itself else (X[:20] * 1.1, y[:20])
     listed, fused = by_lists_and_fused(X, y, test, k=4, utility=game, semivalue=semivalue)
-    np.testing.assert_array_equal(fused.values, listed.values)
-    assert fused.full_utility == listed.full_utility
-    assert fused.empty_utility == listed.empty_utility
-    assert fused.error_bound == listed.error_bound
-    assert fused.details["depth"] == listed.details["depth"]
+    assert_same(fused, listed)
+
+
+WEIGHTED: list[Any] = ["hard", "soft", Hard(other_classes="ignore"), Hard(tie="win"), "regression"]
+
+
+@pytest.mark.parametrize("game", WEIGHTED, ids=str)
+@pytest.mark.parametrize("itself", [True, False], ids=["self-valuation", "test set"])
+@pytest.mark.parametrize("kind", ["normal", "grid", "duplicates"])
+@pytest.mark.parametrize(("weights", "metric"), [("distance", "euclidean"), ("rbf", "cosine")])
+def test_weighted_values_are_those_of_lists(game: Any, itself: bool, kind: str, weights: str, metric: str) -> None:
+    rng = np.random.default_rng(13)
+    X = hard_points(kind, 40, 3, 13)
+    y = rng.integers(0, 3, 40) if game != "regression" else rng.integers(0, 9, 40) / 4
+    test = None if itself else (X[:9] * 1.1, y[:9], rng.random(9))
+    how = {"weights": weights, "bits": 3, "metric": metric, "semivalue": "shapley"}
+    assert_same(*reversed(by_lists_and_fused(X, y, test, k=3, utility=game, **how)))
+
+
+@pytest.mark.parametrize("game", ["soft-k", "hard", "plurality", "regression"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("max_memory", [None, "40kB"], ids=["all", "the largest"])
+def test_values_of_single_queries_are_those_of_lists(game: str, metric: str, weights: str, max_memory: Any) -> None:
+    if weights == "distance" and game in ("plurality", "soft-k"):
+        pytest.skip("takes one vote each")
+    rng = np.random.default_rng(14)
+    X, y = hard_points("grid", 60, 3, 14), rng.integers(0, 3, 60)
+    how: dict[str, Any] = {"k": 3, "utility": game, "semivalue": "shapley", "metric": metric, "weights": weights}
+    how |= {"per_query": True, "bits": 3, "max_memory": max_memory}
+    listed, fused = by_lists_and_fused(X, y, (X[:25], y[:25]), **how)
+    assert_same(fused, listed)
+    assert fused.queries == listed.queries
+    one = flat.KNNValuation(**{**how, "n_jobs": 3, "block_size": 4}).fit(X, y).update(X[:25], y[:25]).result_
+    assert one.queries == listed.queries
+
+
+@pytest.mark.parametrize("game", [*GAMES, "regression"], ids=str)
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "precomputed"])
+@pytest.mark.parametrize("itself", [True, False], ids=["self-valuation", "test set"])
+@pytest.mark.parametrize("kind", ["grid", "duplicates", "an outlier"])
+def test_values_of_any_metric_are_those_of_lists(game: Any, metric: str, itself: bool, kind: str) -> None:
+    rng = np.random.default_rng(15)
+    X, y = hard_points(kind, 90, 3, 15), rng.integers(0, 3, 90)
+    queries = X[:20] * 1.1
+    if metric == "precomputed":
+        queries, X = np.abs(queries @ X.T), np.abs(X @ X.T)
+    test = None if itself else (queries, y[:20])
+    listed, fused = by_lists_and_fused(X, y, test, k=4, utility=game, semivalue="shapley", metric=metric)
+    assert_same(fused, listed)
 
 
 @pytest.mark.parametrize("game", [*GAMES, "regression"], ids=str)
@@ -230,6 +375,41 @@ def test_rows_that_wait_do_not_change_the_sums(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_array_equal(pivotal.value(X, y, k=3, utility="soft", semivalue="shapley").values, before)
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"utility": "soft-k"},
+        {"utility": "hard"},
+        {"utility": "plurality"},
+        {"utility": "regression"},
+        {"utility": Hard(other_classes="ignore")},
+        {"utility": "soft-k", "metric": "cosine"},
+        {"utility": "soft-k", "metric": "manhattan"},
+        {"utility": "hard", "weights": "distance", "bits": 1, "k": 1},
+        {"utility": "soft-k", "per_query": True, "max_memory": "200kB"},
+    ],
+    ids=str,
+)
+def test_memory_does_not_grow_with_the_queries(how: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array has an entry for every query and point: not even one of bytes."""
+    monkeypatch.setattr("pivotal.engine.whole_orders._ROWS_BYTES", 2**18)
+    monkeypatch.setattr("pivotal.engine.whole_orders._ENTRIES_AT_ONCE", 2**14)
+    monkeypatch.setattr("pivotal.engine.whole_orders._BLOCK_ENTRIES", 2**17)
+    rng = np.random.default_rng(16)
+    n, few, many = 1000, 60, 460
+    X, y = rng.normal(size=(n, 3)), rng.integers(0, 3, n)
+    model = flat.KNNValuation(**{"k": 5, "semivalue": "shapley", "n_jobs": 1, **how}).fit(X, y)
+    queries, targets = rng.normal(size=(many, 3)), rng.integers(0, 3, many)
+    model.update(queries[:few], targets[:few])  # compiles
+    peaks = []
+    for count in (few, many):
+        tracemalloc.start()
+        model.update(queries[:count], targets[:count])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < n * (many - few) // 2
+
+
 def test_who_goes_by_lists() -> None:
     rng = np.random.default_rng(6)
     X, labels = rng.normal(size=(50, 2)), rng.integers(0, 2, 50).astype(np.int32)
@@ -238,12 +418,16 @@ def test_who_goes_by_lists() -> None:
         spec = Spec.of(k=3, utility=game, semivalue=semivalue, tol=more.get("tol", 1e-16))
         return Engine(spec, labels, GameShape(50, 2, 50, more.get("largest_vote")))
 
+    def goes(engine: Engine, index: Any) -> bool:
+        spec = Spec.of(k=3, utility=Hard(), semivalue=Shapley())
+        return WholeOrders.of(engine, index, NeighborVotes(engine, spec, n_players=50), 1) is not None
+
     index = BruteIndex(X)
     for game in (Hard(), Soft(), Plurality()):
-        assert WholeOrders.of(engine(game), index, 1) is not None
-    assert WholeOrders.of(engine(Hard()), BruteIndex(X, "manhattan"), 1) is None
-    assert WholeOrders.of(engine(Hard(), largest_vote=7), index, 1) is None
-    assert WholeOrders.of(engine(Hard(), tol=0.2), index, 1) is not None
-    assert WholeOrders.of(engine(Hard(), tol=0.9), index, 1) is None
-    assert orders_of(pivotal.neighbors.TreeIndex(X, "kd_tree", "euclidean")) is None
+        assert goes(engine(game), index)
+        assert goes(engine(game), BruteIndex(X, "manhattan"))
+    assert goes(engine(Hard(), largest_vote=7), index)
+    assert goes(engine(Hard(), tol=0.2), index)
+    assert not goes(engine(Hard(), tol=0.9), index)
+    assert not goes(engine(Hard()), pivotal.neighbors.TreeIndex(X, "kd_tree", "euclidean"))
     assert Regression().task == "regression"

@@ -19,5 +19,8 @@ IndexArray: TypeAlias = npt.NDArray[np.int64]
 CodeArray: TypeAlias = npt.NDArray[np.int32]
 """Class codes 0..n_classes-1 or integer votes, shape (n_queries, depth)."""
 
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+"""Which of several are meant."""
+
 AnyArray: TypeAlias = npt.NDArray[Any]
 """Whatever a user brought, once it is an array."""

@@ -6,7 +6,7 @@ the mean over the queries so far, with a bound on its error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +19,8 @@ from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.running_sums import RunningSums, SummingEngine
-from pivotal.engine.solvers import Block, Solver, make_solver
+from pivotal.engine.solver import Block, Solver
+from pivotal.engine.solvers import make_solver
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.engine.truncation import Truncation
 from pivotal.results.per_query import PerQueryRecorder, Rows
@@ -67,7 +68,7 @@ class Engine(SummingEngine):
         How many play the game of one query, and how they vote.
     n_jobs : int or None, default=-1
         Threads, as scikit-learn counts them.
-    recorder : Keeper, optional
+    recorder : PerQueryRecorder, optional
         Keeps the values of single queries, where they are asked for.
 
     Attributes
@@ -102,10 +103,18 @@ class Engine(SummingEngine):
         self._solver_for(self.depth)  # what cannot be solved is said before any search
         self._sums = _RecordedSums.nothing(labels.shape[0])
 
+    @property
+    def weighted(self) -> bool:
+        """Whether votes differ."""
+        return self._largest_vote is not None
+
+    @property
+    def recorder(self) -> PerQueryRecorder | None:
+        """What keeps the values of single queries, where they are asked for."""
+        return self._recorder
+
     def whole_solver(self) -> Solver | None:
-        """Return the solver for lists that take a sort of all points, if nothing but sums is kept of them."""
-        if self._largest_vote is not None or self._recorder is not None:
-            return None
+        """Return the solver for lists that take a sort of all points."""
         top_k = self.game.sees_only_top_k(self.n_classes)
         sorts = self.depth == self.n_players or (top_k and self.depth * _SORTED_ANYWAY > self.n_players)
         return self._solver_for(self.depth) if sorts else None
@@ -120,9 +129,13 @@ class Engine(SummingEngine):
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield what is to be done with a batch of queries: the blocks are added once."""
+        self.reserve(n_queries)
+        yield self
+
+    def reserve(self, n_queries: int) -> None:
+        """Share out memory for the values of so many single queries, where they are asked for."""
         if self._recorder is not None:
             self._recorder.reserve(n_queries, self.depth, self._sums.rows)
-        yield self
 
     def add(
         self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
@@ -191,6 +204,11 @@ class Engine(SummingEngine):
         other.labels, other._lists = labels, self._lists.with_labels(labels)
         other._sums = _RecordedSums.nothing(labels.shape[0])
         return other
+
+    def hold(self, points: PointSums, totals: QueryTotals, rows: Sequence[Rows] = ()) -> None:
+        """Take sums that `sums` began and more queries went into, with what is kept of those queries."""
+        # One assignment: a block that is interrupted counts whole or not at all.
+        self._sums = _RecordedSums(points, totals, (*self._sums.rows, *rows))
 
     def set_totals(
         self,

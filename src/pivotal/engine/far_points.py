@@ -22,7 +22,8 @@ from pivotal.core.semivalues import Shapley
 from pivotal.core.threads import single_threaded_blas
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.engine.exact import Engine
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
 from pivotal.engine.totals import Utilities
 from pivotal.engine.whole_orders import Queries, WholeOrders
 from pivotal.neighbors import Index, Shells, blocks, shells_of
@@ -58,6 +59,8 @@ class FarPoints:
     def of(engine: Any, index: Index, make_whole: Callable[[], WholeOrders | None]) -> FarPoints | WholeOrders | None:
         """Return what counts queries of this engine and index: this, if they call for it, or what is made otherwise."""
         if not isinstance(engine, Engine) or type(engine.semivalue) is not Shapley or engine.whole_solver() is None:
+            return make_whole()
+        if engine.weighted or engine.recorder is not None:
             return make_whole()
         depth = _near(engine.game, engine.n_classes, engine.k, engine.tol)
         if depth is None or depth * _PART_NEAR > engine.n_players or 2 * depth > engine.depth:
@@ -121,8 +124,7 @@ class FarPoints:
                 self._shells.add(X[part], engine.labels, targets[here], tables[part], near[part], heavy, points.sums)
             block_of = Block(nearest[part], None, targets[here])
             known = Utilities.of(engine.game, block_of, dropped[part], engine.labels, engine.n_classes, engine.k)
-            totals = totals.add(known, own_weights)
-            engine.set_totals(points, totals, np.empty((0, 0)), np.empty((0, 0)), targets[here])
+            engine.hold(points, totals.add(known, own_weights))
 
 
 class _TwoKinds:

@@ -14,7 +14,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.radius import RadiusEngine
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values

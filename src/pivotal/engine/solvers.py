@@ -8,9 +8,9 @@ not needed.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,64 +18,20 @@ from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, Retri
 from pivotal.core.quadrature import quadrature
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import check_cancelled
-from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.engine.ranking import coefficients
+from pivotal.engine.solver import Block, Ordering, Solver
 
-__all__ = ["Block", "Solver", "check_votes_allowed", "make_solver"]
+__all__ = ["check_votes_allowed", "make_solver"]
 
 _MOST_BYTES = 2**32  # tables of one thread
 _RANKS_AT_ONCE = 200_000  # a few milliseconds of closed forms; a rank of the tables counts for 32
 
 
-class Block(NamedTuple):
-    """Some queries with the first n of their neighbours, nearest first."""
-
-    labels: AnyArray
-    """int32 class codes, or float64 responses; shape (n_queries, n)."""
-
-    votes: CodeArray | None
-    """Integer votes of the same shape; None: one each."""
-
-    targets: AnyArray
-    """True label of each query, as class code or response; shape (n_queries,)."""
-
-    def part(self, queries: slice | IndexArray, depth: int | None = None) -> Block:
-        """Some of the queries, with the first `depth` of their neighbours."""
-        return Block(
-            np.ascontiguousarray(self.labels[queries, :depth]),
-            None if self.votes is None else np.ascontiguousarray(self.votes[queries, :depth]),
-            self.targets[queries],
-        )
-
-
-class Solver(ABC):
-    """Computes the values of the neighbours of each query.
-
-    Attributes
-    ----------
-    error : float
-        Bound on the error of integrating over p, in units of the range of the utility.
-    queries_at_once : int
-        How many queries make a task of some milliseconds.
-    """
-
-    error = 0.0
-    queries_at_once = 1
-
-    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
-        self.game, self.semivalue, self.k, self.n, self.n_classes = game, semivalue, k, n, n_classes
-
-    @abstractmethod
-    def scratch(self) -> tuple[Any, ...]:
-        """Memory for one thread."""
-
-    @abstractmethod
-    def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
-        """Fill `out`, of shape (n_queries, n), with the value of each neighbour."""
-
-
 class _UnweightedSolver(Solver):
     """Closed forms: all they need of the semivalue are the chances `push` and `sizes`."""
+
+    solves_orders = True
 
     def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
         super().__init__(game, semivalue, k, n, n_classes)
@@ -114,28 +70,19 @@ class _HardSolver(_UnweightedSolver):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.hard import hard_values
 
+        how = (*self._rules(), *scratch, out)
+        hard_values(block.labels, block.targets, *how)
+
+    def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
+        from pivotal.kernels.ordered_values import hard_orders
+
+        hard_orders(*ordering, *self._rules(), *scratch)
+
+    def _rules(self) -> tuple[Any, ...]:
         # A lead above the threshold wins: ties win when a lead of 0 is above it.
         threshold = -1 if self.game.tie == "win" else 0
         scale = _weight_of_a_class(self.game, self.n_classes)
-        slot_of_class, votes, counts, sums, span, values = scratch
-        hard_values(
-            block.labels,
-            block.targets,
-            self.n_classes,
-            self.k,
-            threshold,
-            self.absent,
-            scale,
-            self.push,
-            self.sizes,
-            slot_of_class,
-            votes,
-            counts,
-            sums,
-            span,
-            values,
-            out,
-        )
+        return self.n_classes, self.k, threshold, self.absent, scale, self.push, self.sizes
 
 
 class _PluralitySolver(_UnweightedSolver):
@@ -155,23 +102,51 @@ class _PluralitySolver(_UnweightedSolver):
         chances = self.push, self.sizes
         plurality_values(block.labels, block.targets, self.k, *chances, slot_of_class, slots, ballots, out)
 
+    def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
+        from pivotal.kernels.ordered_values import plurality_orders
+
+        plurality_orders(*ordering, self.k, self.push, self.sizes, *scratch)
+
 
 class _SoftSolver(_UnweightedSolver):
     game: Soft
 
+    def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
+        from pivotal.kernels.averages import make_shares
+
+        super().__init__(game, semivalue, k, n, n_classes)
+        self.shares = make_shares(self.push, k)
+
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.averages import soft_values
 
-        empty = self.game.empty_utility(block.targets, self.n_classes)
-        soft_values(_right(block), empty, self.k, self.game.divide_by == "size", self.push, self.sizes, out)
+        how = (*self._rules(block.targets), out)
+        soft_values(_right(block), *how)
+
+    def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
+        from pivotal.kernels.ordered_values import soft_orders
+
+        soft_orders(*ordering, *self._rules(ordering.targets))
+
+    def _rules(self, targets: AnyArray) -> tuple[Any, ...]:
+        empty = self.game.empty_utility(targets, self.n_classes)
+        return empty, self.k, self.game.divide_by == "size", self.shares, self.sizes
 
 
 class _RegressionSolver(_UnweightedSolver):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.averages import regression_values
 
-        empty = self.game.empty_utility(block.targets, self.n_classes)
-        regression_values(_residuals(block), empty, self.k, self.push, self.sizes, out)
+        how = (*self._rules(block.targets), out)
+        regression_values(_residuals(block), *how)
+
+    def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
+        from pivotal.kernels.ordered_values import regression_orders
+
+        regression_orders(*ordering, *self._rules(ordering.targets))
+
+    def _rules(self, targets: AnyArray) -> tuple[Any, ...]:
+        return self.game.empty_utility(targets, self.n_classes), self.k, self.push, self.sizes
 
 
 class _RetrievalSolver(Solver):

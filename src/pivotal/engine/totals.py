@@ -10,7 +10,7 @@ import numpy as np
 
 from pivotal.core.games import Game
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.results.values import Values
 
 __all__ = ["QueryTotals", "Utilities", "sequential_sum"]

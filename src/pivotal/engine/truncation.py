@@ -11,7 +11,7 @@ import numpy as np
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 
 __all__ = ["NeighborVotes", "Truncation"]
 
@@ -59,8 +59,12 @@ class NeighborVotes:
             # For the queries after these as well.
             self._depth = min(2 * self._depth, self._n_players)
             indices, distances = search(max(self._depth, self._needed))
-        votes = self._spec.votes(distances, first)
-        return indices[:, : self._depth], None if votes is None else votes[:, : self._depth]
+        return indices[:, : self._depth], self.votes(distances, self._depth, first)
+
+    def votes(self, distances: FloatArray, depth: int, first: int = 0) -> CodeArray | None:
+        """Return the votes of the nearest `depth` neighbours at these distances, None if all are alike."""
+        votes = self._spec.votes(distances[:, : max(depth, self._needed)], first)
+        return None if votes is None else votes[:, :depth]
 
 
 class HasDepth(Protocol):

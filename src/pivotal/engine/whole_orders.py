@@ -1,17 +1,21 @@
-"""Games that need whole orders, where only sums over the queries are wanted: scores, order and values in one go.
+"""Games that need whole orders: scores, order and values in one go.
 
 Lists of all points would be arrays of shape (queries, points). Here a thread takes a few queries at a time through
 
-    products  ->  order  ->  labels, nearest first  ->  values  ->  a row of values, in the order of the points
+    scores  ->  order  ->  labels, nearest first  ->  values  ->  a row of values, in the order of the points
 
 in memory that it uses again for the next ones and that stays in its cache. When the threads have filled some rows, they
 add them to the sums, query after query, each thread a slice of the points. Every sum is made of the same additions in
 the same order as `Engine.count` makes them, so results are the same to the last bit, whatever the number of threads and
 the size of blocks.
+
+Games of one vote each go through one kernel, query by query. Where votes depend on distances, or the values of single
+queries are kept, the lists of a few queries are laid out between the steps.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,9 +25,11 @@ from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine
-from pivotal.engine.solvers import Block, Solver
+from pivotal.engine.solver import Block, Ordering, Solver
 from pivotal.engine.totals import Utilities
+from pivotal.engine.truncation import NeighborVotes
 from pivotal.neighbors import Index, Orders, blocks, orders_of
+from pivotal.results.per_query import Rows
 
 __all__ = ["WholeOrders"]
 
@@ -38,17 +44,25 @@ _PIECES = (24, 8, 1)
 _ROWS_BYTES = 2**24
 _BLOCK_ENTRIES = 2**27
 
-Queries = Callable[[slice], tuple[FloatArray, IndexArray]]
+Queries = Callable[[slice], tuple[Any, IndexArray]]
 
 
 class _Room(NamedTuple):
     """Memory of one thread."""
 
     sort_scratch: Any
-    labels: AnyArray
-    indices: CodeArray
-    values: FloatArray
+    lists: Any
     scratch: tuple[Any, ...]
+
+
+class _Task(NamedTuple):
+    """Some queries, and where what is found of them goes."""
+
+    part: slice
+    rows: FloatArray
+    nearest: AnyArray
+    votes: CodeArray | None
+    kept: dict[int, Rows]
 
 
 class WholeOrders:
@@ -62,23 +76,32 @@ class WholeOrders:
         What it solves whole lists with.
     orders : Orders
         Puts all points in order.
+    voters : NeighborVotes
+        Says how votes follow from distances.
     n_threads : int
         Threads.
     """
 
-    def __init__(self, engine: Engine, solver: Solver, orders: Orders, n_threads: int) -> None:
-        self._engine, self._solver, self._orders, self._n_threads = engine, solver, orders, n_threads
+    def __init__(self, engine: Engine, solver: Solver, orders: Orders, voters: NeighborVotes, n_threads: int) -> None:
+        self._engine, self._solver, self._orders, self._voters = engine, solver, orders, voters
+        self._n_threads = n_threads
         top_k = engine.game.sees_only_top_k(engine.n_classes)
         # Labels that the utility of the full set is made of: the nearest k, or all where third classes are absent.
         self._sees = min(engine.k, solver.n) if top_k else solver.n
+        plain = not engine.weighted and engine.recorder is None
+        self._one_by_one = plain and solver.solves_orders and solver.n == engine.n_players
+        # Ranks of single queries are kept as they are, and points of one label may differ in their votes.
+        self._all_alike = not plain or engine.game.task == "regression"
+        self._voting = threading.Lock()  # weights may be a function of the user's
 
     @staticmethod
-    def of(engine: Any, index: Index, n_jobs: int | None) -> WholeOrders | None:
+    def of(engine: Any, index: Index, voters: NeighborVotes, n_jobs: int | None) -> WholeOrders | None:
         """Return what counts queries of this engine and index, or None if they do not call for it."""
         if not isinstance(engine, Engine) or (solver := engine.whole_solver()) is None:
             return None
-        orders = orders_of(index)
-        return None if orders is None else WholeOrders(engine, solver, orders, count_threads(n_jobs))
+        n_codes = 0 if engine.game.task == "regression" else engine.n_classes
+        orders = orders_of(index, engine.labels, n_codes, distances=engine.weighted)
+        return None if orders is None else WholeOrders(engine, solver, orders, voters, count_threads(n_jobs))
 
     def count(
         self,
@@ -105,6 +128,7 @@ class WholeOrders:
             Whether to show a bar.
         """
         n_train = len(self._engine.labels)
+        self._engine.reserve(len(targets))
         if block_size is None:
             # Where the utility needs all labels, a block holds them.
             block_size = max(1, (_BLOCK_ENTRIES if self._sees < n_train // 2 else _ROWS_BYTES // 8) // n_train)
@@ -131,14 +155,20 @@ class WholeOrders:
         rows: FloatArray,
         rooms: list[_Room],
     ) -> None:
-        from pivotal.kernels.radix import add_rows
+        from pivotal.kernels.accumulate import add_rows
 
         points, totals = self._engine.sums()
-        nearest = np.empty((block.stop - block.start, self._sees), self._engine.labels.dtype)
+        shape = block.stop - block.start, self._sees
+        nearest, votes = np.empty(shape, self._engine.labels.dtype), None
+        if self._engine.weighted:
+            votes = np.empty(shape, np.int32)
+        kept: dict[int, Rows] = {}
         for start in range(block.start, block.stop, len(rows)):
             stop = min(start + len(rows), block.stop)
             filled = rows[: stop - start]
-            self._fill(queries, targets, slice(start, stop), filled, nearest[start - block.start :], rooms)
+            done = slice(start - block.start, stop - block.start)
+            task = _Task(slice(start, stop), filled, nearest[done], None if votes is None else votes[done], kept)
+            self._fill(queries, targets, task, rooms)
             if weights is not None:
                 filled *= weights[start:stop, np.newaxis]
             heavy = points.ready(stop - start, None if weights is None else weights[start:stop])
@@ -149,55 +179,73 @@ class WholeOrders:
             run_all(add, slices(points.n_points, points.n_points, self._n_threads), self._n_threads)
         engine, own = self._engine, targets[block]
         dropped = engine.dropped(np.broadcast_to(nearest[:, :1], (len(own), self._solver.n)), own)
-        known = Utilities.of(engine.game, Block(nearest, None, own), dropped, engine.labels, engine.n_classes, engine.k)
+        found = Block(nearest, votes, own)
+        known = Utilities.of(engine.game, found, dropped, engine.labels, engine.n_classes, engine.k)
         totals = totals.add(known, None if weights is None else weights[block])
-        nothing = np.empty((0, 0))
-        self._engine.set_totals(points, totals, nothing, nothing, own)
+        engine.hold(points, totals, [kept[start] for start in sorted(kept)])
 
-    def _fill(
-        self,
-        queries: Queries,
-        targets: AnyArray,
-        part: slice,
-        rows: FloatArray,
-        nearest: AnyArray,
-        rooms: list[_Room],
-    ) -> None:
+    def _fill(self, queries: Queries, targets: AnyArray, task: _Task, rooms: list[_Room]) -> None:
         """Fill rows with the values of some queries, in threads, and `nearest` with the labels that decide a vote."""
-        from pivotal.kernels.radix import scatter_rows
-
-        engine, solver = self._engine, self._solver
-        regression = engine.game.task == "regression"
         idle = list(rooms)  # a thread takes one while it works
 
-        def work(task: slice) -> None:
+        def work(part: slice) -> None:
             room = idle.pop()
             try:
-                here = slice(part.start + task.start, part.start + task.stop)
+                here = slice(task.part.start + part.start, task.part.start + part.stop)
                 X, own = queries(here)
-                count = len(own)
-                labels, indices, values = room.labels[:count], room.indices[:count], room.values[:count]
-                self._orders.order(X, own, engine.labels, room.sort_scratch, labels, indices, all_alike=regression)
-                if solver.n < labels.shape[1]:  # lists that a tolerance cuts short: the same as a search would find
-                    labels = np.ascontiguousarray(labels[:, : solver.n])
-                    indices = np.ascontiguousarray(indices[:, : solver.n])
-                solver.solve(Block(labels, None, targets[here]), room.scratch, values)
-                scatter_rows(indices, values, rows[task])
-                nearest[task] = labels[:, : self._sees]
+                scores = self._orders.scores(X, own, room.sort_scratch, all_alike=self._all_alike)
+                mine = _Task(
+                    here,
+                    task.rows[part],
+                    task.nearest[part],
+                    None if task.votes is None else task.votes[part],
+                    task.kept,
+                )
+                if self._one_by_one:
+                    how = scores, self._orders.words, room.sort_scratch.sorter, targets[here], room.lists
+                    self._solver.solve_orders(Ordering(*how, mine.nearest, mine.rows), room.scratch)
+                else:
+                    self._solve_lists(scores, targets[here], mine, room)
             finally:
                 idle.append(room)
 
-        run_all(work, slices(part.stop - part.start, len(rooms[0].labels), self._n_threads), self._n_threads)
+        n_queries = task.part.stop - task.part.start
+        run_all(work, slices(n_queries, len(rooms[0].sort_scratch.products), self._n_threads), self._n_threads)
+
+    def _solve_lists(self, scores: Any, targets: AnyArray, task: _Task, room: _Room) -> None:
+        """Fill the rows of some queries by way of their lists."""
+        from pivotal.kernels.accumulate import scatter_rows
+        from pivotal.kernels.radix import order_rows
+
+        count, depth = len(targets), self._solver.n
+        labels, indices, values = (array[:count] for array in room.lists)
+        order_rows(scores, self._orders.words, room.sort_scratch.sorter, labels, indices)
+        votes = None
+        if task.votes is not None:
+            distances = np.take_along_axis(scores.known, indices, axis=1)
+            distances *= self._orders.unit
+            with self._voting:
+                votes = self._voters.votes(distances, depth, task.part.start)
+            assert votes is not None
+            votes = np.ascontiguousarray(votes)
+            task.votes[...] = votes[:, : self._sees]
+        if depth < labels.shape[1]:  # lists that a tolerance cuts short: the same as a search would find
+            labels, indices = np.ascontiguousarray(labels[:, :depth]), np.ascontiguousarray(indices[:, :depth])
+        self._solver.solve(Block(labels, votes, targets), room.scratch, values)
+        if self._engine.recorder is not None:
+            task.kept[task.part.start] = self._engine.recorder.record(indices.astype(np.int64), values, targets)
+        scatter_rows(indices, values, task.rows)
+        task.nearest[...] = labels[:, : self._sees]
 
     def _room(self, n_queries: int) -> _Room:
-        shape = n_queries, self._engine.n_players
-        return _Room(
-            sort_scratch=self._orders.scratch(n_queries),
-            labels=np.empty(shape, self._engine.labels.dtype),
-            indices=np.empty(shape, np.int32),
-            values=np.empty((n_queries, self._solver.n)),
-            scratch=self._solver.scratch(),
-        )
+        from pivotal.kernels.ordered_values import make_list
+
+        n_players, kind = self._engine.n_players, self._engine.labels.dtype
+        lists: Any = make_list(n_players, kind)
+        if not self._one_by_one:
+            shape = n_queries, n_players
+            lists = np.empty(shape, kind), np.empty(shape, np.int32), np.empty((n_queries, self._solver.n))
+        return _Room(self._orders.scratch(n_queries), lists, self._solver.scratch())
 
 
 def _queries_at_once(n_train: int) -> int:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from pivotal.core.types import FloatArray, IndexArray
+import numpy as np
+
+from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
+
+# Sums that stay in the first cache while rows are added to them.
+_SUMS = 512
 
 
 @kernel
@@ -90,3 +95,39 @@ def _add_squares(row: FloatArray, totals: FloatArray, rests: FloatArray) -> None
         shadow = new - totals[i]
         rests[i] += (totals[i] - (new - shadow)) + (value - shadow)
         totals[i] = new
+
+
+@kernel
+def scatter_row(indices: CodeArray, values: FloatArray, row: FloatArray) -> None:
+    """Fill row[i] with the value of point i, 0 for a point that is not among `indices`."""
+    if indices.shape[0] < row.shape[0]:
+        for i in range(row.shape[0]):
+            row[i] = 0.0
+    for c in range(indices.shape[0]):
+        row[np.uint32(indices[c])] = values[c]  # not negative: nothing to look for from the end
+
+
+@kernel
+def scatter_rows(indices: CodeArray, values: FloatArray, rows: FloatArray) -> None:
+    """Fill rows[q, i] with the value of point i in the order of query q, 0 for a point that is not in it.
+
+    Parameters
+    ----------
+    indices : int32 array of shape (n_queries, n_players)
+        Points, no point twice in a row.
+    values : float64 array of shape (n_queries, n_players)
+        Their values.
+    rows : float64 array of shape (n_queries, n_train)
+        Output, overwritten.
+    """
+    for q in range(indices.shape[0]):
+        scatter_row(indices[q], values[q], rows[q])
+
+
+@kernel
+def add_rows(rows: FloatArray, start: int, stop: int, weights: FloatArray, sums: FloatArray) -> None:
+    """Add the rows to the sums of the points start, ..., stop - 1, query after query, as `add_moments` does."""
+    for first in range(start, stop, _SUMS):
+        last = min(first + _SUMS, stop)
+        for q in range(rows.shape[0]):
+            add_row(rows[q, first:last], first, weights[q] if weights.shape[0] > 0 else 1.0, sums)

@@ -1,4 +1,4 @@
-"""Games whose utility is an average of the k nearest: soft label and regression, unweighted.
+"""Games whose utility is an average of the k nearest: soft label and regression, one vote each.
 
 The push-out identity (see `pivotal.kernels.hard`) with the average in place of the vote:
 
@@ -19,7 +19,18 @@ from pivotal.kernels._compile import kernel
 from pivotal.kernels.draws import add_exactly
 
 # This many terms are added up before they join a sum that keeps what rounding loses.
-_PART = 32
+PART = 32
+
+
+def make_shares(push: FloatArray, k: int) -> FloatArray:
+    """Return what `soft_values` needs of the chances that ranks are pushed out; the first, of rank 0, is not used."""
+    n_ranks = len(push) - 1
+    later = np.zeros(-(-n_ranks // PART) * PART)
+    later[:n_ranks] = push[1:] / k
+    later = np.cumsum(later.reshape(-1, PART)[:, ::-1], axis=1)[:, ::-1]
+    within = np.zeros_like(later)
+    within[:, :-1] = later[:, 1:]
+    return np.stack([push / k, np.concatenate([[0.0], within.ravel()[:n_ranks]])])
 
 
 @kernel
@@ -47,7 +58,7 @@ def soft_values(
     empty: FloatArray,
     k: int,
     by_size: bool,
-    push: FloatArray,
+    shares: FloatArray,
     sizes: FloatArray,
     out: FloatArray,
 ) -> None:
@@ -63,8 +74,8 @@ def soft_values(
         The nearest k count.
     by_size : bool
         Whether fewer than k members are averaged over their number, or over k all the same.
-    push : float64 array of shape (depth + 1,)
-        Chance that rank m is pushed out.
+    shares : float64 array of shape (2, >= depth + 1)
+        Chance that rank m is pushed out, over k; and the sum of those of the later ranks of its part of `PART` ranks.
     sizes : float64 array of shape (k,)
         Chance that exactly s others joined.
     out : float64 array of shape (n_queries, depth)
@@ -75,23 +86,57 @@ def soft_values(
     for q in range(n_queries):
         n_right = 0
         for i in range(depth):
-            n_right += right[q, i]
-        small_right, small_wrong = small_soft(depth, n_right, empty[q], k, by_size, sizes)
-        sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
-        # Labels come as they please, so there is no branch to guess wrong: both sums go on, one of them by 0. Some
-        # terms are added up as they are before they join the sums that keep what rounding loses.
-        for stop in range(depth, 0, -_PART):
-            base_right, base_wrong, part_right, part_wrong = sum_right + rest_right, sum_wrong + rest_wrong, 0.0, 0.0
-            for i in range(stop - 1, max(stop - _PART, 0) - 1, -1):
-                one = float(flags[q, i])
-                out[q, i] = one * (base_right + part_right) - (1.0 - one) * (base_wrong + part_wrong)
-                part_right += (1.0 - one) * push[i + 1]
-                part_wrong += one * push[i + 1]
-            sum_right, rest_right = add_exactly(sum_right, rest_right, part_right)
-            sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, part_wrong)
-        for i in range(depth):
-            one = float(flags[q, i])
-            out[q, i] = out[q, i] / k + (one * small_right + (1.0 - one) * small_wrong)
+            n_right += flags[q, i]
+        soft_row(flags[q], small_soft(depth, n_right, empty[q], k, by_size, sizes), shares, out[q])
+
+
+@kernel
+def soft_row(right: npt.NDArray[np.uint8], small: tuple[float, float], shares: FloatArray, out: FloatArray) -> None:
+    """Fill `out` with the values of one list; `small` is what a right and a wrong point get from small coalitions.
+
+    A right point gets the shares of the wrong ones behind it, a wrong one loses those of the right ones. Labels come as
+    they please, so there is no branch to guess wrong. Shares are added up in parts, and parts join sums that keep what
+    rounding loses: what the right ones of a part have is added up, and the rest of the part is the wrong ones'. Such
+    sums do not wait for each other, so four parts go at a time, and all else is vector code.
+    """
+    depth = right.shape[0]
+    small_right, small_wrong = small
+    push, within = shares[0], shares[1]
+    for i in range(depth):
+        out[i] = right[i] * push[i + 1]
+    # Behind the last whole part.
+    stop = depth // PART * PART
+    sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
+    for i in range(depth - 1, stop - 1, -1):
+        own = out[i]
+        out[i] = small_right + sum_right if right[i] else small_wrong - sum_wrong
+        sum_right, sum_wrong = sum_right + (push[i + 1] - own), sum_wrong + own
+    while stop > 0:
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        at_once = 4 if stop >= 4 * PART else 1
+        if at_once == 4:
+            first, second = out[stop - PART : stop], out[stop - 2 * PART : stop - PART]
+            third, fourth = out[stop - 3 * PART : stop - 2 * PART], out[stop - 4 * PART : stop - 3 * PART]
+            for t in range(PART):
+                p = np.uint32(PART - 1 - t)
+                first[p], one = one, one + first[p]
+                second[p], two = two, two + second[p]
+                third[p], three = three, three + third[p]
+                fourth[p], four = four, four + fourth[p]
+        else:
+            for i in range(stop - 1, stop - PART - 1, -1):
+                out[i], one = one, one + out[i]
+        for _ in range(at_once):
+            start = stop - PART
+            base_right, base_wrong = sum_right + (rest_right + small_right), sum_wrong + (rest_wrong - small_wrong)
+            for i in range(start, stop):
+                is_right = float(right[i])
+                gained = base_right + (within[i + 1] - out[i])
+                out[i] = is_right * gained - (1.0 - is_right) * (base_wrong + out[i])
+            whole = within[start + 1] + push[start + 1]
+            sum_right, rest_right = add_exactly(sum_right, rest_right, whole - one)
+            sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, one)
+            one, two, three, stop = two, three, four, start
 
 
 @kernel
@@ -106,7 +151,9 @@ def regression_values(
         Response of each neighbour minus the query's target, nearest first.
     empty : float64 array of shape (n_queries,)
         Utility of the empty coalition.
-    k, push, sizes, out : as in `soft_values`
+    push : float64 array of shape (n + 1,)
+        Chance that rank m is pushed out.
+    k, sizes, out : as in `soft_values`
     """
     n_queries, n = residuals.shape
     others = max(n - 1.0, 1.0)

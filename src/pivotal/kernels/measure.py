@@ -152,3 +152,27 @@ def measure_sparse(
             b += 1
         total += gap * gap
     return total if squared else math.sqrt(total)
+
+
+@kernel
+def measure_all_sparse(
+    starts: AnyArray,
+    columns: AnyArray,
+    entries: FloatArray,
+    query_starts: AnyArray,
+    query_columns: AnyArray,
+    query_entries: FloatArray,
+    squared: bool,
+    distances: FloatArray,
+) -> None:
+    """Fill `distances`, shape (n_queries, n_train), with all exact distances of rows of sparse matrices.
+
+    Parameters as in `pivotal.kernels.search.rank_sparse`.
+    """
+    for i in range(distances.shape[0]):
+        own = slice(query_starts[i], query_starts[i + 1])
+        for c in range(distances.shape[1]):
+            row = slice(starts[c], starts[c + 1])
+            distances[i, c] = measure_sparse(
+                columns[row], entries[row], query_columns[own], query_entries[own], squared
+            )

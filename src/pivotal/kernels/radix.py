@@ -1,17 +1,18 @@
 """Whole orders: all points of a query sorted by rough scores, and measured again only where a value can change.
 
 A score is the squared distance less the square of the query, in double precision, off by a rounding error whose bound
-is known. It becomes a fixed-point number that fills what the index leaves of a 64-bit word:
+is known; or a distance that is known already. It becomes a fixed-point number that fills what the index and the label
+of the point leave of a 64-bit word:
 
-    row of products  ->  words (score, index)  ->  sorted words  ->  labels and indices, nearest first
-                                                        |
-                     scores too close to tell apart: exact distances, equal ones by index
+    row of products  ->  words (score, index, label)  ->  sorted words  ->  labels and indices, nearest first
+                                                               |
+                            scores too close to tell apart: exact distances, equal ones by index
 
-The leading bits are sorted by digits, least significant first, with all digits counted in one pass; there are enough of
-them that few points share all of them, and those are put in order by insertion. Two points whose scores are closer
-than the error bound may be in the wrong order. That matters only if their labels differ: points next to each other
-with one label have the same value. So runs of close scores are measured, and ordered by exact distance, if they hold
-more than one label. Sparing the others changes no bit of any result.
+The leading bits are sorted by digits, least significant first, with all digits counted in one pass; there are
+enough of them that few points share all of them, and those are put in order by insertion. Two points whose scores are
+closer than the error bound may be in the wrong order. That matters only if their labels differ: points next to each
+other with one label have the same value. So runs of close scores are measured, and ordered by exact distance, if they
+hold more than one label. Sparing the others changes no bit of any result.
 """
 
 from __future__ import annotations
@@ -23,56 +24,107 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.accumulate import add_row
 from pivotal.kernels.measure import measure_rows
-from pivotal.kernels.order import Scratch, make_scratch, sort_nearest
+from pivotal.kernels.order import STRIDE, Scratch, make_scratch, sort_nearest
 
 WordArray = npt.NDArray[np.uint64]
 
-# Bits of a digit: its counters fit in the first cache.
-_DIGIT = 11
+# Bits of a digit: its counters fit in the first cache. Fewer where points are so few that counters outnumber them.
+_DIGIT, _SMALL_DIGIT = 11, 8
+_FEW_POINTS = 1 << 12
+# Up to this many points two digits tell most of them apart.
+_TWO_DIGITS = 1 << 18
 # Adding this to a number below it, and at least 0, leaves it as an integer in the last 52 bits.
 INTEGER = 2.0**52
+# A score has at least this many bits: labels that do not fit beside it are looked up.
+_SCORE_BITS = 40
 # Up to this many points of a run are ordered by insertion.
 _SHORT = 32
-# Sums that stay in the first cache while rows are added to them.
-_SUMS = 512
 # Insertion gives up when it has moved this many words for each of them.
 _MOVES = 16
 
 
+class Words(NamedTuple):
+    """How words are made of points: the index, and below it the label, take the last bits."""
+
+    score_bits: int
+    """Bits of a word that hold the score, the leading ones."""
+    label_bits: int
+    """Bits that hold the label, the last ones; 0 where labels are looked up."""
+    tails: WordArray
+    """Index and label of each point, in their place; shape (n_train,)."""
+    labels: AnyArray
+    """Label of each point, int32 or float64; shape (n_train,)."""
+
+
+def make_words(labels: AnyArray, n_codes: int) -> Words:
+    """Words for points with these labels, which are codes below `n_codes`; 0: they are no codes."""
+    index_bits = max(1, (len(labels) - 1).bit_length())
+    label_bits = max(1, (n_codes - 1).bit_length()) if n_codes else 0
+    if index_bits + label_bits > 64 - _SCORE_BITS:
+        label_bits = 0
+    tails = np.arange(len(labels), dtype=np.uint64)
+    if label_bits:
+        tails <<= np.uint64(label_bits)
+        tails |= labels.astype(np.uint64)
+    return Words(min(51, 64 - index_bits - label_bits), label_bits, tails, labels)
+
+
 class Sorter(NamedTuple):
-    """Scratch for one thread, and how words are made."""
+    """Scratch for one thread."""
 
     words: WordArray
     """Shape (n_train,)."""
     other: WordArray
     """Shape (n_train,)."""
     histogram: CodeArray
-    """How often each digit has each value, shape (6, 2048)."""
+    """How often each digit has each value, shape (n_digits, 2^digit)."""
     near: Scratch
     """Room for the points of a run."""
-    index_bits: int
-    """Bits of a word that hold the index; the others hold the score."""
+    digit: int
+    """Bits of a digit."""
     digits: int
     """Leading digits that are sorted before insertion."""
 
 
-def score_bits(n_train: int) -> int:
-    """Bits that the index leaves to the score, at most as many as a double has."""
-    return min(51, 64 - max(1, (n_train - 1).bit_length()))
-
-
 def make_sorter(n_train: int) -> Sorter:
     """Scratch for this many points. Where no run is long, most of it is never touched, and takes no memory."""
+    digit = _SMALL_DIGIT if n_train <= _FEW_POINTS else _DIGIT
     return Sorter(
         words=np.empty(n_train, np.uint64),
         other=np.empty(n_train, np.uint64),
-        histogram=np.empty((6, 1 << _DIGIT), np.int32),
+        histogram=np.empty((-(-64 // digit), 1 << digit), np.int32),
         near=make_scratch(n_train),
-        index_bits=64 - score_bits(n_train),
-        digits=2 if n_train <= 1 << 18 else 3,
+        digit=digit,
+        digits=2 if n_train <= _TWO_DIGITS else 3,
     )
+
+
+class Scores(NamedTuple):
+    """Rough scores of all points for some queries, and what decides where they are too close."""
+
+    products: FloatArray
+    """Scores less `norms`, shape (n_queries, n_train); overwritten."""
+    norms: FloatArray
+    """Shape (n_train,)."""
+    scales: FloatArray
+    """A score times its scale, plus its shift, is `INTEGER` and a number that fits the bits; shape (n_queries,)."""
+    shifts: FloatArray
+    """Shape (n_queries,)."""
+    gaps: IndexArray
+    """Numbers that differ by more than this are in their true order; -1: all of them are. Shape (n_queries,)."""
+    own: IndexArray
+    """A point that is left out; -1: none. Shape (n_queries,)."""
+    known: FloatArray
+    """Exact distances, shape (n_queries, n_train); shape (0, 0) where they are measured when needed."""
+    X: AnyArray
+    """Points to be measured, shape (n_train, n_features)."""
+    queries: FloatArray
+    """Shape (n_queries, n_features)."""
+    squared: bool
+    """Whether distances are left squared."""
+    all_alike: bool
+    """Whether the order of points with the same label matters as well."""
 
 
 @kernel
@@ -96,53 +148,58 @@ def centre_again(X: AnyArray, centre: FloatArray, scale: float, points: FloatArr
 
 
 @kernel
-def make_words(row: FloatArray, norms: FloatArray, scale: float, shift: float, own: int, sorter: Sorter) -> int:
-    """Fill the words with all points but `own`, and return how many they are; `row` is overwritten."""
+def fill_words(q: int, scores: Scores, words: Words, sorter: Sorter) -> int:
+    """Fill the words of a query with all points but its own, and return how many they are."""
+    row, norms, scale, shift = scores.products[q], scores.norms, scores.scales[q], scores.shifts[q]
+    own, made, tails = scores.own[q], sorter.words, words.tails
     count: int = row.shape[0]
     for i in range(count):
         row[i] = (row[i] + norms[i]) * scale + shift
-    bits, words = row.view(np.uint64), sorter.words
-    place = np.uint64(sorter.index_bits)
+    bits = row.view(np.uint64)
+    place = np.uint64(64 - words.score_bits)
     for i in range(count):
-        words[i] = (bits[i] << place) | np.uint64(i)
+        made[i] = (bits[i] << place) | tails[i]
     if own >= 0:  # words come in any order
         count -= 1
-        words[own] = words[count]
+        made[own] = made[count]
     return count
 
 
 @kernel
 def sort_digits(count: int, digits: int, sorter: Sorter) -> WordArray:
     """Sort the first `count` words by their leading digits; return the array that holds them."""
-    histogram, source, target = sorter.histogram, sorter.words, sorter.other
-    mask = np.uint64((1 << _DIGIT) - 1)
+    histogram, source, target, width = sorter.histogram, sorter.words, sorter.other, sorter.digit
+    values = 1 << width
+    mask = np.uint64(values - 1)
     for digit in range(digits):
-        for value in range(1 << _DIGIT):
+        for value in range(values):
             histogram[digit, value] = 0
     if digits == 2:
+        low, high = np.uint64(64 - 2 * width), np.uint64(64 - width)
+        one, two = histogram[0], histogram[1]
         for c in range(count):
             word = source[c]
-            histogram[0, (word >> np.uint64(64 - 2 * _DIGIT)) & mask] += 1
-            histogram[1, word >> np.uint64(64 - _DIGIT)] += 1
+            one[(word >> low) & mask] += 1
+            two[word >> high] += 1
     else:
         for c in range(count):
-            word = source[c] >> np.uint64(max(0, 64 - digits * _DIGIT))
+            word = source[c] >> np.uint64(max(0, 64 - digits * width))
             for digit in range(digits):
                 histogram[digit, word & mask] += 1
-                word >>= np.uint64(_DIGIT)
+                word >>= np.uint64(width)
     for digit in range(digits):
         position = 0
-        for value in range(1 << _DIGIT):
+        for value in range(values):
             occurs = histogram[digit, value]
             histogram[digit, value] = position
             position += occurs
-        place = np.uint64(max(0, 64 - digits * _DIGIT) + digit * _DIGIT)
+        place, own = np.uint64(max(0, 64 - digits * width) + digit * width), histogram[digit]
         for c in range(count):
             word = source[c]
             here = (word >> place) & mask
-            position = histogram[digit, here]
-            histogram[digit, here] = position + 1
-            target[position] = word
+            position = own[here]
+            own[here] = position + 1
+            target[np.uint32(position)] = word
         source, target = target, source
     return source
 
@@ -151,24 +208,31 @@ def sort_digits(count: int, digits: int, sorter: Sorter) -> WordArray:
 def insert_words(words: WordArray, count: int) -> bool:
     """Finish sorting what is nearly sorted; return False if it is not, with some of it undone."""
     moves = _MOVES * count
-    for c in range(1, count):
-        word = words[c]
-        if words[c - 1] > word:
-            p = c
-            while p > 0 and words[p - 1] > word:
-                words[p] = words[p - 1]
-                p -= 1
-            words[p] = word
-            moves -= c - p
-            if moves < 0:
-                return False
+    for start in range(1, count, STRIDE):
+        stop = min(start + STRIDE, count)
+        if stop - start == STRIDE:
+            left, right = words[start - 1 : stop - 1], words[start:stop]
+            found = False
+            for t in range(STRIDE):
+                found |= right[t] < left[t]
+            if not found:
+                continue
+        for c in range(start, stop):
+            word = words[c]
+            if words[c - 1] > word:
+                p = c
+                while p > 0 and words[p - 1] > word:
+                    words[p] = words[p - 1]
+                    p -= 1
+                words[p] = word
+                moves -= c - p
+        if moves < 0:
+            return False
     return True
 
 
 @kernel
-def order_run(
-    X: AnyArray, query: FloatArray, squared: bool, indices: CodeArray, start: int, stop: int, near: Scratch
-) -> None:
+def order_run(q: int, scores: Scores, indices: CodeArray, start: int, stop: int, near: Scratch) -> None:
     """Order indices[start:stop] by exact distance, equal ones by index."""
     count = stop - start
     listed, distances = near.near_indices, near.near_distances
@@ -179,10 +243,14 @@ def order_run(
         for c in range(count):
             distances[c] = listed[c]
         sort_nearest(distances, listed, count, near)
-        measure_rows(X, query, listed, 0, count, squared, distances)
+    if scores.known.shape[0] > 0:
+        for c in range(count):
+            distances[c] = scores.known[q, listed[c]]
+    else:
+        measure_rows(scores.X, scores.queries[q], listed, 0, count, scores.squared, distances)
+    if count > _SHORT:
         sort_nearest(distances, listed, count, near)
     else:
-        measure_rows(X, query, listed, 0, count, squared, distances)
         for c in range(1, count):
             distance, index = distances[c], listed[c]
             p = c
@@ -196,136 +264,74 @@ def order_run(
 
 @kernel
 def order_runs(
-    X: AnyArray,
-    query: FloatArray,
-    squared: bool,
-    words: WordArray,
-    gap: int,
-    all_alike: bool,
-    points: AnyArray,
-    labels: AnyArray,
-    indices: CodeArray,
-    sorter: Sorter,
+    q: int, scores: Scores, words: Words, made: WordArray, labels: AnyArray, indices: CodeArray, near: Scratch
 ) -> int:
     """Order the runs of close scores in which order matters; return how many points were measured."""
     count = indices.shape[0]
-    place = np.uint64(sorter.index_bits)
+    place, gap = np.uint64(64 - words.score_bits), np.uint64(scores.gaps[q])
     measured, start, mixed = 0, 0, False
-    before = words[0] >> place
+    before = made[0] >> place
     for c in range(1, count + 1):
         if c < count:
-            here = words[c] >> place
-            close = here - before <= np.uint64(gap)
+            here = made[c] >> place
+            close = here - before <= gap
             before = here
             if close:
                 mixed |= labels[c] != labels[c - 1]
                 continue
-        if c - start > 1 and (mixed or all_alike):
-            order_run(X, query, squared, indices, start, c, sorter.near)
+        if c - start > 1 and (mixed or scores.all_alike):
+            order_run(q, scores, indices, start, c, near)
             for p in range(start, c):
-                labels[p] = points[indices[p]]
+                labels[p] = words.labels[indices[p]]
             measured += c - start
         start, mixed = c, False
     return measured
 
 
 @kernel
-def order_rows(
-    products: FloatArray,
-    norms: FloatArray,
-    scales: FloatArray,
-    shifts: FloatArray,
-    gaps: IndexArray,
-    own: IndexArray,
-    X: AnyArray,
-    queries: FloatArray,
-    squared: bool,
-    all_alike: bool,
-    points: AnyArray,
-    sorter: Sorter,
-    labels: AnyArray,
-    indices: CodeArray,
-) -> int:
+def order_row(q: int, scores: Scores, words: Words, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
+    """Fill labels and indices with all points of a query, nearest first; return how many were measured."""
+    count = fill_words(q, scores, words, sorter)
+    made = sort_digits(count, sorter.digits, sorter)
+    if not insert_words(made, count):
+        # Many points share their leading digits, as where one is far from all others.
+        for c in range(count):
+            sorter.words[c] = made[c]
+        made = sort_digits(count, -(-words.score_bits // sorter.digit), sorter)
+        insert_words(made, count)
+    below = np.uint64(words.label_bits)
+    place = np.uint64(64 - words.score_bits)
+    mask = ((np.uint64(1) << place) - np.uint64(1)) >> below
+    for c in range(count):
+        indices[c] = np.int64((made[c] >> below) & mask)
+    if words.label_bits > 0:
+        code = (np.uint64(1) << below) - np.uint64(1)
+        for c in range(count):
+            labels[c] = np.int64(made[c] & code)
+    else:
+        for c in range(count):
+            labels[c] = words.labels[indices[c]]
+    # Scores are at most `gap` apart where words are less than this apart, and perhaps where not quite.
+    near, close = np.uint64(scores.gaps[q] + 1) << place, False
+    for c in range(1, count):
+        close |= made[c] - made[c - 1] < near
+    return order_runs(q, scores, words, made, labels, indices, sorter.near) if close else 0
+
+
+@kernel
+def order_rows(scores: Scores, words: Words, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
     """Order all points by their distance to each query; return how many were measured.
 
     Parameters
     ----------
-    products : float64 array of shape (n_queries, n_train)
-        Minus twice the product of each query with each point; overwritten.
-    norms : float64 array of shape (n_train,)
-        Squared length of each point.
-    scales, shifts : float64 arrays of shape (n_queries,)
-        A score times `scale`, plus `shift`, is `INTEGER` and a number from 0 to what the bits of a score can hold.
-    gaps : int64 array of shape (n_queries,)
-        Numbers that differ by more than this are in their true order.
-    own : int64 array of shape (n_queries,)
-        A point that is omitted; -1: none.
-    X, queries, squared
-        As in `pivotal.kernels.search.scan_tile`.
-    all_alike : bool
-        Whether the order of points with the same label matters as well.
-    points : int32 or float64 array of shape (n_train,)
-        Label of each point.
+    scores, words : Scores, Words
+        Rough scores of the points, and their labels.
     sorter : Sorter
         Scratch.
     labels, indices : arrays of shape (n_queries, n_players)
         Output, overwritten: labels of the points, and the points, nearest first.
     """
     measured = 0
-    place = np.uint64(sorter.index_bits)
-    mask = (np.uint64(1) << place) - np.uint64(1)
-    all_digits = -(-(64 - sorter.index_bits) // _DIGIT)
-    for q in range(products.shape[0]):
-        count = make_words(products[q], norms, scales[q], shifts[q], own[q], sorter)
-        words = sort_digits(count, sorter.digits, sorter)
-        if not insert_words(words, count):
-            # Many points share their leading digits, as where one is far from all others.
-            for c in range(count):
-                sorter.words[c] = words[c]
-            words = sort_digits(count, all_digits, sorter)
-            insert_words(words, count)
-        own_labels, own_indices = labels[q], indices[q]
-        for c in range(count):
-            own_indices[c] = np.int64(words[c] & mask)
-        for c in range(count):
-            own_labels[c] = points[np.int64(words[c] & mask)]
-        # Scores are at most `gap` apart where words are less than this apart, and perhaps where not quite.
-        near, close = (np.uint64(gaps[q]) + np.uint64(1)) << place, False
-        for c in range(1, count):
-            close |= words[c] - words[c - 1] < near
-        if close:
-            measured += order_runs(
-                X, queries[q], squared, words, gaps[q], all_alike, points, own_labels, own_indices, sorter
-            )
+    for q in range(labels.shape[0]):
+        measured += order_row(q, scores, words, sorter, labels[q], indices[q])
     return measured
-
-
-@kernel
-def scatter_rows(indices: CodeArray, values: FloatArray, rows: FloatArray) -> None:
-    """Fill rows[q, i] with the value of point i in the order of query q, 0 for a point that is not in it.
-
-    Parameters
-    ----------
-    indices : int32 array of shape (n_queries, n_players)
-        Points, no point twice in a row.
-    values : float64 array of shape (n_queries, n_players)
-        Their values.
-    rows : float64 array of shape (n_queries, n_train)
-        Output, overwritten.
-    """
-    for q in range(indices.shape[0]):
-        row, own_indices, own_values = rows[q], indices[q], values[q]
-        if indices.shape[1] < rows.shape[1]:
-            for i in range(rows.shape[1]):
-                row[i] = 0.0
-        for c in range(indices.shape[1]):
-            row[np.uint32(own_indices[c])] = own_values[c]  # not negative: nothing to look for from the end
-
-
-@kernel
-def add_rows(rows: FloatArray, start: int, stop: int, weights: FloatArray, sums: FloatArray) -> None:
-    """Add the rows to the sums of the points start, ..., stop - 1, query after query, as `add_moments` does."""
-    for first in range(start, stop, _SUMS):
-        last = min(first + _SUMS, stop)
-        for q in range(rows.shape[0]):
-            add_row(rows[q, first:last], first, weights[q] if weights.shape[0] > 0 else 1.0, sums)

@@ -13,18 +13,19 @@ from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_features, is_sparse
 from pivotal.kernels.measure import measure_rows
+from pivotal.kernels.radix import make_words
 from pivotal.neighbors._approximate import Settings
 from pivotal.neighbors._external import TREES, ExternalIndex, TreeIndex
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
-from pivotal.neighbors._orders import Orders
+from pivotal.neighbors._orders import MeasuredOrders, Orders, ProductOrders
 from pivotal.neighbors._shells import Shells
 from pivotal.neighbors._sources import is_source, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, SparseEuclidean, empty_result
 from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Metric, check_size, make_engine
+from pivotal.neighbors.metrics import Cosine, Metric, check_size, make_engine
 
 __all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of", "shells_of"]
 
@@ -111,9 +112,24 @@ class BruteIndex(Index):
         self._metric, self._metric_params = metric, dict(metric_params or {})
         self._engine = make_engine(self._X, metric, metric_params, self._n_threads)
 
-    def orders(self) -> Orders | None:
-        """Return what puts all points in the order of `search`; None where distances come from elsewhere."""
-        return Orders(self._engine, self._n_threads) if isinstance(self._engine, DenseEuclidean) else None
+    def orders(self, labels: AnyArray, n_codes: int, *, distances: bool = False) -> Orders:
+        """Return what puts all points in the order of `search`.
+
+        Parameters
+        ----------
+        labels : int32 or float64 array of shape (n_train,)
+            Label of each point.
+        n_codes : int
+            Labels are codes below this; 0: they are numbers.
+        distances : bool, default=False
+            Whether the distances of all points are wanted as well.
+        """
+        engine, words = self._engine, make_words(labels, n_codes)
+        if not distances and isinstance(engine, DenseEuclidean):
+            return ProductOrders(engine, words, self._n_threads)
+        if not distances and isinstance(engine, Cosine) and isinstance(engine.inner, DenseEuclidean):
+            return ProductOrders(engine.inner, words, self._n_threads, engine.units)
+        return MeasuredOrders(engine.measure, engine.unit, words)
 
     def shells(self, depth: int, enclosed: int) -> Shells | None:
         """Return what counts all points but the nearest `depth` by shells; None where `orders` is `None`."""
@@ -226,9 +242,9 @@ class AutoIndex(BruteIndex):
         return indices, distances
 
 
-def orders_of(index: Index) -> Orders | None:
-    """Return what puts all points in order for this index; None where only its own search can."""
-    return index.orders() if isinstance(index, BruteIndex) else None
+def orders_of(index: Index, labels: AnyArray, n_codes: int, *, distances: bool = False) -> Orders | None:
+    """Return what puts all points in order for this index, as `BruteIndex.orders`; None where only its search can."""
+    return index.orders(labels, n_codes, distances=distances) if isinstance(index, BruteIndex) else None
 
 
 def shells_of(index: Index, depth: int, enclosed: int) -> Shells | None:

@@ -1,7 +1,7 @@
 """Exhaustive search: every query meets every training point.
 
-Three engines with one method, `search(queries, depth, n_threads) -> (indices, distances)`; `pivotal.neighbors` checks
-what goes in and picks one:
+Three engines with two methods, `search(queries, depth, n_threads) -> (indices, distances)` and `measure(queries)`, all
+distances; `pivotal.neighbors` checks what goes in and picks one:
 
     DenseEuclidean    products in single precision to discard by, exact distances to rank by (kernels/search.py)
     SparseEuclidean   the same with sparse products in double precision
@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from pivotal.core.threads import run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.kernels.measure import centre_rows, measure_all
+from pivotal.kernels.measure import centre_rows, measure_all, measure_all_sparse
 from pivotal.kernels.order import STRIDE, make_scratch, rank_rows, sort_rows
 from pivotal.kernels.search import Shortlists, rank_shortlists, rank_sparse, scan_tile
 
@@ -102,6 +102,8 @@ class DenseEuclidean:
         Threads for the preparation.
     """
 
+    unit = 1.0
+
     def __init__(self, X: AnyArray, *, squared: bool, n_threads: int) -> None:
         self._X = X
         self._squared = squared
@@ -143,10 +145,14 @@ class DenseEuclidean:
             run_all(work, slices(n_queries, most, n_threads, n_train * (n_features + 8)), n_threads)
         return indices, distances
 
-    def _sort_all(self, queries: FloatArray, indices: IndexArray, distances: FloatArray) -> None:
+    def measure(self, queries: FloatArray) -> FloatArray:
+        """Return the distances of all points to each query, shape (n_queries, n_train)."""
         rows = np.empty((queries.shape[0], self._X.shape[0]))
         measure_all(self._X, queries, self._squared, np.zeros((self._X.shape[1] + 1, STRIDE)), rows)
-        _rank(rows, indices, distances)
+        return rows
+
+    def _sort_all(self, queries: FloatArray, indices: IndexArray, distances: FloatArray) -> None:
+        _rank(self.measure(queries), indices, distances)
 
     def _scan_all(self, queries: FloatArray, indices: IndexArray, distances: FloatArray) -> None:
         n_train, depth = self._X.shape[0], indices.shape[1]
@@ -222,6 +228,8 @@ class SparseEuclidean:
         Whether to return squared distances.
     """
 
+    unit = 1.0
+
     def __init__(self, X: Any, *, squared: bool) -> None:
         self._X = X
         self._squared = squared
@@ -262,6 +270,21 @@ class SparseEuclidean:
         run_all(work, slices(n_queries, _rows_at_once(n_train, n_threads), n_threads), n_threads)
         return indices, distances
 
+    def measure(self, queries: Any) -> FloatArray:
+        """Return the distances of all points to each query, shape (n_queries, n_train)."""
+        rows = np.empty((queries.shape[0], self._X.shape[0]))
+        measure_all_sparse(
+            self._X.indptr,
+            self._X.indices,
+            self._X.data,
+            queries.indptr,
+            queries.indices,
+            queries.data,
+            self._squared,
+            rows,
+        )
+        return rows
+
 
 class Pairwise:
     """Distances that a function computes for a block of queries at a time.
@@ -274,9 +297,15 @@ class Pairwise:
         Number of training points.
     """
 
+    unit = 1.0
+
     def __init__(self, measure: Callable[[Any], FloatArray], n_train: int) -> None:
-        self._measure = measure
+        self._function = measure
         self._n_train = n_train
+
+    def measure(self, queries: Any) -> FloatArray:
+        """Return the distances of all points to each query, shape (n_queries, n_train)."""
+        return self._function(queries)
 
     def search(self, queries: Any, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query."""
@@ -284,7 +313,7 @@ class Pairwise:
         indices, distances = empty_result(n_queries, depth)
 
         def work(part: slice) -> None:
-            _rank(self._measure(queries[part]), indices[part], distances[part])
+            _rank(self.measure(queries[part]), indices[part], distances[part])
 
         with single_threaded_blas():
             run_all(work, slices(n_queries, _rows_at_once(self._n_train, n_threads), n_threads), n_threads)

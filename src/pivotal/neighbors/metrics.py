@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
-from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.types import AnyArray, BoolArray, FloatArray
 from pivotal.core.validation import is_sparse
 from pivotal.kernels.measure import unit_rows
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean
@@ -31,6 +31,12 @@ class Engine(Protocol):
 
     def search(self, queries: Any, depth: int, n_threads: int) -> Neighbors:
         """Return indices and distances, shape (n_queries, depth)."""
+
+    unit: float
+    """What turns the numbers of `measure` into distances."""
+
+    def measure(self, queries: Any) -> FloatArray:
+        """Return what tells near from far, of all points and each query; shape (n_queries, n_train), to be kept."""
 
 
 def make_engine(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None, n_threads: int) -> Engine:
@@ -95,6 +101,8 @@ class Cosine:
         Threads for the preparation.
     """
 
+    unit = 0.5
+
     def __init__(self, X: Any, *, n_threads: int) -> None:
         units, nowhere = _scale_rows(X)
         # One more feature keeps the points without direction away from all others, as far as a right angle does.
@@ -103,11 +111,26 @@ class Cosine:
             units = _append_column(units, nowhere.astype(np.float64))
         self._engine = _euclidean(units, squared=True, n_threads=n_threads)
 
+    @property
+    def inner(self) -> Engine:
+        """The engine that compares points scaled to length 1."""
+        return self._engine
+
+    def units(self, queries: Any) -> tuple[Any, BoolArray]:
+        """Return queries as the inner engine takes them, and which of them are as far from every point."""
+        units, nowhere = _scale_rows(queries)
+        return _append_column(units, np.zeros(nowhere.shape[0])) if self._extra else units, nowhere
+
+    def measure(self, queries: Any) -> FloatArray:
+        """Return the squared distances of points of length 1 to each query, shape (n_queries, n_train)."""
+        units, nowhere = self.units(queries)
+        squares = self._engine.measure(units)
+        squares[nowhere] = 2.0
+        return squares
+
     def search(self, queries: Any, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query."""
-        units, nowhere = _scale_rows(queries)
-        if self._extra:
-            units = _append_column(units, np.zeros(nowhere.shape[0]))
+        units, nowhere = self.units(queries)
         indices, distances = self._engine.search(units, depth, n_threads)
         distances *= 0.5
         indices[nowhere] = np.arange(depth)

@@ -20,7 +20,8 @@ from scipy import sparse
 from pivotal.core.games import Plurality, Soft
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
-from pivotal.engine.solvers import Block, Solver, make_solver
+from pivotal.engine.solver import Block, Solver
+from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import Index, KeptLists, blocks
 from pivotal.review._ballots import Ballots
 

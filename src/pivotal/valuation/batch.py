@@ -57,7 +57,7 @@ class Batch:
 
     def count(self, engine: QueryCounter, voters: NeighborVotes, depth: int) -> None:
         """Count the queries of a game of the k nearest: on workers, by whole orders, or list by list."""
-        if self._count_on_backend(engine, voters, depth) or self._count_whole_orders(engine):
+        if self._count_on_backend(engine, voters, depth) or self._count_whole_orders(engine, voters):
             return
 
         def lists(part: slice) -> tuple[IndexArray, CodeArray | None]:
@@ -114,17 +114,17 @@ class Batch:
             progress=self.resources.progress,
         )
 
-    def _count_whole_orders(self, engine: QueryCounter) -> bool:
+    def _count_whole_orders(self, engine: QueryCounter, voters: NeighborVotes) -> bool:
         """Count a game in which every point matters, where that can be done without lists of all points."""
         index = self.index
         if not isinstance(index, BruteIndex):
             return False
-        counter = FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, self.resources.n_jobs))
+        counter = FarPoints.of(engine, index, lambda: WholeOrders.of(engine, index, voters, self.resources.n_jobs))
         if counter is None:
             return False
         rows = self.features if self.queries is None else self.queries
 
-        def queries(part: slice) -> tuple[FloatArray, IndexArray]:
+        def queries(part: slice) -> tuple[Any, IndexArray]:
             own = np.arange(part.start, part.stop) if self.queries is None else np.full(part.stop - part.start, -1)
             return index.rows(rows[part]), own
 

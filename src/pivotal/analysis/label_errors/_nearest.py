@@ -11,7 +11,8 @@ from pivotal.core.games import Game
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.solvers import Block, Solver, make_solver
+from pivotal.engine.solver import Block, Solver
+from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import Index, blocks
 
 __all__ = ["N_HARMED", "N_SHOWN", "Nearest", "ask_nearest", "one_hot"]

@@ -21,7 +21,8 @@ from pivotal.core.random import as_generator
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_k
-from pivotal.engine.solvers import Block, make_solver
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import blocks
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of

@@ -17,7 +17,7 @@ from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_game import OwnerGame, chance_table
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import Owned
 from pivotal.neighbors import ApproximateIndex, Balls, Index
 

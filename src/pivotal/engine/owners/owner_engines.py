@@ -16,7 +16,7 @@ from pivotal.engine.owners.owner_game import OwnerGame
 from pivotal.engine.running_sums import RunningSums, SummingEngine
 from pivotal.engine.sampling import SamplingEngine
 from pivotal.engine.sampling.laws import law_of, typical_square
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
 from pivotal.kernels.owner_arrays import Owned, Rules
 from pivotal.kernels.sample_arrays import Estimates, Streams

@@ -13,7 +13,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_lists import keep_nearest
 from pivotal.engine.sampling.drawing import Drawing
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import VOTES, Owned, OwnerScratch, Rules
 from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, Soft
 from pivotal.core.types import CodeArray, FloatArray
-from pivotal.engine.solvers import Block, check_votes_allowed
+from pivotal.engine.solver import Block
+from pivotal.engine.solvers import check_votes_allowed
 from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE, Estimates, Law, Scratch, Streams
 
 __all__ = ["Drawing", "check_sampled_votes", "make_drawing"]

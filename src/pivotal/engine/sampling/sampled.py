@@ -22,7 +22,7 @@ from pivotal.engine.passes import Pass
 from pivotal.engine.sampling.drawing import Drawing, make_drawing
 from pivotal.engine.sampling.laws import check_drawable, is_certain, law_of, typical_square
 from pivotal.engine.sampling.sample_sums import SampleState, SampleSums, SampleTotals
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.engine.truncation import Truncation
 from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams

@@ -11,7 +11,7 @@ import numpy as np
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features
 from pivotal.engine.point_sums import PointSums
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.neighbors import Index, as_index
 from pivotal.neighbors.lists import nearest_of

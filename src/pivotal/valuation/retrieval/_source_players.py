@@ -10,7 +10,7 @@ from pivotal.core.games import RetrievalGame
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.owners import chance_table, make_owner_scratch
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, Owned, OwnerScratch, Rules
 
 __all__ = ["Players"]

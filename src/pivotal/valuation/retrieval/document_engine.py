@@ -9,7 +9,7 @@ import numpy as np
 from pivotal.core.threads import check_cancelled, run_all, slices
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine, Solved
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
 from pivotal.results.per_query import PerQueryRecorder
 from pivotal.valuation.retrieval._judgements import Graded, Judgements

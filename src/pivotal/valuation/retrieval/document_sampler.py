@@ -15,7 +15,7 @@ from pivotal.engine.sampling import SamplingEngine
 from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.sampled import Drawn
-from pivotal.engine.solvers import Block
+from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
 from pivotal.kernels.sample_arrays import Estimates, Scratch, Streams
 from pivotal.results.per_query import PerQuery, PerQueryRecorder, Rows
