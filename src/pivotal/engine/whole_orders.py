@@ -130,8 +130,9 @@ class WholeOrders:
         n_train = len(self._engine.labels)
         self._engine.reserve(len(targets))
         if block_size is None:
-            # Where the utility needs all labels, a block holds them.
-            block_size = max(1, (_BLOCK_ENTRIES if self._sees < n_train // 2 else _ROWS_BYTES // 8) // n_train)
+            # Where the utility needs all labels, a block holds them; and votes that differ take their time.
+            small = self._sees >= n_train // 2 or self._engine.weighted
+            block_size = max(1, (_ROWS_BYTES // 8 if small else _BLOCK_ENTRIES) // n_train)
         parts = list(blocks(len(targets), block_size))
         n_rows = max(self._n_threads, min(block_size, _ROWS_BYTES // (8 * n_train)))
         at_once = min(_queries_at_once(n_train), -(-n_rows // self._n_threads))
