@@ -1,4 +1,4 @@
-"""Games whose utility is an average of the k nearest: soft label and regression, one vote each.
+"""Games whose utility is an average of the k nearest: soft label and regression, unweighted.
 
 The push-out identity (see `pivotal.kernels.hard`) with the average in place of the vote:
 
