@@ -89,5 +89,5 @@ class Solver(ABC):
         """Fill `out`, of shape (n_queries, n), with the value of each neighbour."""
 
     def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
-        """Put all points in order and fill the rows of an ordering; games of one vote each can."""
+        """Put all points in order and fill the rows of an ordering; unweighted games can."""
         raise NotImplementedError

@@ -74,7 +74,7 @@ class _HardSolver(_UnweightedSolver):
         hard_values(block.labels, block.targets, *how)
 
     def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
-        from pivotal.kernels.ordered_values import hard_orders
+        from pivotal.kernels.ordered_hard import hard_orders
 
         hard_orders(*ordering, *self._rules(), *scratch)
 
@@ -103,7 +103,7 @@ class _PluralitySolver(_UnweightedSolver):
         plurality_values(block.labels, block.targets, self.k, *chances, slot_of_class, slots, ballots, out)
 
     def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
-        from pivotal.kernels.ordered_values import plurality_orders
+        from pivotal.kernels.ordered_plurality import plurality_orders
 
         plurality_orders(*ordering, self.k, self.push, self.sizes, *scratch)
 
@@ -124,7 +124,7 @@ class _SoftSolver(_UnweightedSolver):
         soft_values(_right(block), *how)
 
     def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
-        from pivotal.kernels.ordered_values import soft_orders
+        from pivotal.kernels.ordered_averages import soft_orders
 
         soft_orders(*ordering, *self._rules(ordering.targets))
 
@@ -141,7 +141,7 @@ class _RegressionSolver(_UnweightedSolver):
         regression_values(_residuals(block), *how)
 
     def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
-        from pivotal.kernels.ordered_values import regression_orders
+        from pivotal.kernels.ordered_averages import regression_orders
 
         regression_orders(*ordering, *self._rules(ordering.targets))
 

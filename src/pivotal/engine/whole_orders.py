@@ -9,7 +9,7 @@ add them to the sums, query after query, each thread a slice of the points. Ever
 the same order as `Engine.count` makes them, so results are the same to the last bit, whatever the number of threads and
 the size of blocks.
 
-Games of one vote each go through one kernel, query by query. Where votes depend on distances, or the values of single
+Unweighted games go through one kernel, query by query. Where votes depend on distances, or the values of single
 queries are kept, the lists of a few queries are laid out between the steps.
 """
 

@@ -18,7 +18,8 @@
     search           nearest neighbours
     order            sorting them
     radix            sorting all points by scores, and measuring them where it matters
-    ordered_values   scores, order and values of one query after the other
+    ordered_values   scores, order and values of one query after the other; for each kind of game:
+                     ordered_averages, ordered_hard, ordered_plurality
     join_curves      points that join one after the other
     exchange         a coalition that points enter and leave, and exchanges that raise its utility
     herding          points whose mean follows that of the data
