@@ -119,7 +119,7 @@ def shapley_against_cleanlab() -> list[Row]:
     )
     rows = []
     for processor, by in ((False, "by the clock"), (True, "in processor time")):
-        seconds = fastest(*jobs, rounds=3, clock=clock)
+        seconds = fastest(*jobs, rounds=3, processor=processor)
         for kind, ours, theirs in (("float32", *seconds[:2]), ("float64", *seconds[2:])):
             task = f"Shapley, soft label over k, points by each other, N = 20 000, d = 32, k = 10, {kind}, {by}"
             peer = f"cleanlab {version('cleanlab')}'s data_shapley_knn, an approximation, called again"
