@@ -19,7 +19,7 @@ from pivotal.core.spec import Spec
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners
 from pivotal.engine.owners.owner_game import OwnerGame
-from pivotal.engine.totals import QueryTotals
+from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.results.values import Values
 from strategies import semivalues
 
@@ -270,6 +270,6 @@ def test_owners_count_weighted_queries() -> None:
 
 
 def test_while_nothing_has_weight_values_are_zero() -> None:
-    totals = QueryTotals().add(np.ones(2), np.zeros(2), np.zeros(2), 1.0, np.zeros(2))
+    totals = QueryTotals().add(Utilities(np.ones(2), np.zeros(2), np.zeros(2), 1.0), np.zeros(2))
     assert totals.n_queries == 2
     assert totals.result(np.zeros(1), {}).full_utility == 0.0
