@@ -84,7 +84,8 @@ class Hard(Game):
         right = labels == targets[:, np.newaxis]
         if n_classes <= 2:  # one game, among all who vote
             lead = np.where(right[:, :k], ballots[:, :k], -ballots[:, :k]).sum(axis=1)
-            ahead: FloatArray = ((lead >= 0) if self.tie == "win" else (lead > 0)).astype(np.float64)
+            equal_wins = self.tie == "win" and labels.shape[1] > 0  # the empty coalition loses
+            ahead: FloatArray = ((lead >= 0) if equal_wins else (lead > 0)).astype(np.float64)
             return ahead
         present = np.unique(labels)
         # All classes without a member play one and the same game: it is played once and counted as often as needed.
