@@ -12,6 +12,7 @@ waits for `renew`, or for `settle` when someone looks at it. `n_waiting` says ho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -158,10 +159,10 @@ class LiveScores:
             self._voters.settle(self._place[waiting])
             self.refresh(waiting)
 
-    def renew(self, lock: Any) -> None:
-        """Bring the scores of all rows up to date, while decisions go on that hold the lock."""
+    def renew(self, lock: Any, wait: Callable[[], None] = lambda: None) -> None:
+        """Bring the scores of all rows up to date, between decisions, which hold the lock."""
         voters, self.n_waiting = self._voters, 0
-        voters.renew(lock)
+        voters.renew(lock, wait)
         for start in range(0, len(self.scores), _BLOCK):
             with lock:
                 if self._voters is voters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,7 @@ SEARCHING: Final = "Finding the neighbours of every row"
 _K: Final = 20
 _SEED: Final = 0
 _PAGE: Final = 200  # rows of a page that are put in order at least
+_PAUSE: Final = 0.5  # seconds without a decision before rows are counted again that wait
 
 
 class Session:
@@ -83,6 +85,7 @@ class Session:
         judgement = Judgement.of(errors, subject.voters, np.arange(len(given)), given)
         self.scores = LiveScores(judgement, self.classes, self.live)
         self._renewing = threading.Lock()
+        self._last_change = 0.0
         self.n_asked, self._asking = 1, threading.Lock()
         self.first_values = self.live.values()
         self.first_accuracy = self.live.accuracy
@@ -296,6 +299,7 @@ class Session:
         if changed.any():
             touched = self.live.edit(rows[changed], codes[changed], alive[changed], len(self.classes))
             self.scores.follow(rows[changed], touched)
+            self._last_change = time.monotonic()
             if self.scores.n_waiting:
                 threading.Thread(target=self._renew, name="pivotal-review-renew", daemon=True).start()
 
@@ -304,9 +308,15 @@ class Session:
         if self._renewing.acquire(blocking=False):
             try:
                 while self.scores.n_waiting:  # decisions are taken meanwhile
-                    self.scores.renew(self.lock)
+                    self._wait_for_a_pause()
+                    self.scores.renew(self.lock, self._wait_for_a_pause)
             finally:
                 self._renewing.release()
+
+    def _wait_for_a_pause(self) -> None:
+        """Return when no decision was taken for a while: the processors are for the next one."""
+        while (left := self._last_change + _PAUSE - time.monotonic()) > 0.0:
+            time.sleep(left)
 
     def is_unsuspected(self, row: int) -> bool:
         """Whether a row was no suspect at the start."""

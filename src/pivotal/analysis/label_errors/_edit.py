@@ -6,7 +6,7 @@ regressions and how much say each voter has. With these fixed, votes after any e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,7 +27,8 @@ Voter = EditableLeaves | EditableRidge | FloatArray
 
 _DUST: Final = 1e-12  # votes that are left over from rounding
 _ALL_WATCHED: Final = 2**24  # numbers per regression up to which every row is watched
-_MOST_WATCHED: Final = 2**25  # numbers per regression that are kept at most
+_MOST_WATCHED: Final = 2**23  # numbers per regression that are kept otherwise: an edit reads all of them
+_BLOCK: Final = 4096  # rows predicted between two looks at whether to wait
 
 
 @dataclass
@@ -207,18 +208,23 @@ class EditableVoters:
         for ridge in self._ridges.values():
             ridge.settle(rows)
 
-    def renew(self, lock: Any) -> None:
+    def renew(self, lock: Any, wait: Callable[[], None] = lambda: None) -> None:
         """Bring the votes of all rows up to date, while edits go on.
 
         Parameters
         ----------
         lock : context manager
             Held by whoever edits, and here only for moments.
+        wait : callable, optional
+            Called between blocks of rows; returns when there is time for more.
         """
         for ridge in self._ridges.values():
             with lock:
                 moment, rows = ridge.moment(), ridge.others()
-            predicted = ridge.predict_at(moment, rows)
+            predicted = np.empty((len(rows), moment.coefficients.shape[1]))
+            for start in range(0, len(rows), _BLOCK):
+                wait()
+                predicted[start : start + _BLOCK] = ridge.predict_at(moment, rows[start : start + _BLOCK])
             with lock:
                 ridge.renew(moment, rows, predicted)
 
