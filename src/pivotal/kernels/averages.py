@@ -86,7 +86,7 @@ def soft_values(
     for q in range(n_queries):
         n_right = 0
         for i in range(depth):
-            n_right += np.int64(flags[q, i])  # plain Python would add bytes
+            n_right += 1 if flags[q, i] else 0  # not the flag itself: plain Python would add bytes
         soft_row(flags[q], small_soft(depth, n_right, empty[q], k, by_size, sizes), shares, out[q])
 
 
