@@ -56,6 +56,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    if not (options.before / "src" / "pivotal").is_dir():  # another installation would be measured in its place
+        parser.error(f"--before must be a source tree with src/pivotal; got {options.before}.")
     home = Path(__file__).resolve().parents[1]
     kept = [Path(f"/tmp/many_classes_{os.getpid()}_{name}.npy") for name in ("before", "now")]
     children = [start(tree, options.data, out) for tree, out in zip((options.before, home), kept, strict=True)]

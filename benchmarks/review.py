@@ -231,7 +231,7 @@ def page_of(results: dict[str, Any]) -> str:
         ]
     lines += ["", "Commands:", "", *[f"    {row['command']}" for row in results["tables"].values()], ""]
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines += [f"pivotal {version('pivotal')} on {machine}; other work was running on the machine.", ""]
+    lines += [f"pivotal {version('pivotal')} on {machine}.", ""]
     return "\n".join(lines)
 
 
@@ -250,8 +250,9 @@ def main() -> None:
         print(row, flush=True)
         demo = None if options.no_demo else measure_demo(browser)
         print(demo, flush=True)
+    size = f"--rows {options.rows} --features {options.features} --decisions {options.decisions}"
     asked = f"--options='{options.options}'" if how else ""
-    row["command"] = f"python benchmarks/review.py --rows {options.rows} --features {options.features} {asked}".strip()
+    row["command"] = f"python benchmarks/review.py {size} {asked}".strip()
     if options.out is None:
         return
     figures = options.out.with_suffix(".json")
