@@ -183,7 +183,7 @@ class Interrupt(importlib.abc.MetaPathFinder):
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupt())
-sys.argv = ["pivotal", "value", "t.csv", "--label", "y"]
+sys.argv = ["pivotal", "value", "t.csv", "--label", "y", "--quiet"]
 runpy.run_module("pivotal", run_name="__main__", alter_sys=True)
 """
 
@@ -203,8 +203,7 @@ def test_ctrl_c_during_imports(tmp_path, name):
         check=False,
     )
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr.endswith("pivotal: interrupted\n")
-    assert "Traceback" not in done.stderr
+    assert done.stderr == "pivotal: interrupted\n"
 
 
 @pytest.mark.faults
