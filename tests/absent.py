@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+# What has to be imported anew to see what happens without matplotlib, the last one last.
+PLOTS = ("pivotal.report._axes", "pivotal.report.certainty_plots", "pivotal.report.plots")
+
 
 def load_without(patch: pytest.MonkeyPatch, package: str, *modules: str) -> Any:
     """Import modules anew, where imports of a package and of all that is below it fail; return the last one."""

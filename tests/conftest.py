@@ -19,4 +19,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Where a whole run is divided among workers, they would all compile the same kernels first.
+    divided = bool(getattr(config.option, "numprocesses", 0)) and not hasattr(config, "workerinput")
+    if divided and config.args_source is config.ArgsSource.TESTPATHS:
+        import warm  # here, as it imports the package, which coverage in the workers has to see first
+
+        if warm.is_cold():
+            warm.compile_apart()
     config.pluginmanager.register(ProcessorTime(config.getoption("--slowest")))

@@ -6,6 +6,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,15 @@ FILES = sorted(HOME.rglob("*.py"))
 DOORS = {"__init__", "__main__"}  # the package's own, which know everything
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def imported_by(file: Path) -> set[str]:
     """Full names of all that a file imports, inside functions too."""
     names = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.name}: imports are absolute"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
@@ -91,7 +97,7 @@ def test_modules_of_the_package_are_not_imported_by_name():
     for file in FILES:
         if room_of(file) in {*DOORS, "cli"}:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
                 assert "pivotal" not in ast.unparse(node.args[0]), f"{file.relative_to(HOME)}:{node.lineno}"
 
@@ -99,6 +105,11 @@ def test_modules_of_the_package_are_not_imported_by_name():
 def test_a_stem_means_one_file():
     stems = Counter(file.stem.lstrip("_") for file in FILES if not file.stem.startswith("__"))
     assert not [stem for stem, count in stems.items() if count > 1]
+
+
+def test_a_class_name_means_one_class():
+    names = Counter(node.name for file in FILES for node in ast.walk(tree_of(file)) if isinstance(node, ast.ClassDef))
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_numba_lives_in_the_kernels():
@@ -153,7 +164,7 @@ def private_attributes(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(HOME).as_posix())
 def test_what_is_private_stays_in_its_file(file):
-    tree, name = ast.parse(file.read_text(encoding="utf-8")), file.relative_to(HOME).as_posix()
+    tree, name = tree_of(file), file.relative_to(HOME).as_posix()
     assert private_attributes(tree) == PRIVATE_OF_OTHERS.get(name, set())
     taken = {
         alias.name
@@ -180,8 +191,9 @@ RIDDLES = {
 }  # fmt: skip
 LIMITS_WITHOUT_A_UNIT = {"least", "most"}  # as parameters: say of what, as in max_depth and min_rows
 PROSE = re.compile(
-    r"\b(in earnest|nought|fellows|mend the|whole numbers?|at hand|loudness|errand|nobody earns|everyone earns"
-    r"|one vote each|value each other|worth less than nothing|goes on where|programme|such as \S+ are none)\b"
+    r"\b(in earnest|nought|fellows|mend the|whole numbers?|at hand|loudness|errand"
+    r"|(?i:everybody|everyone|nobody|somebody|anybody)|one vote each|value each other|worth less than nothing"
+    r"|goes on where|programme|such as \S+ are none)\b"
     r"|\bis none\."
 )
 ROOT = HOME.parents[1]
@@ -200,7 +212,7 @@ def test_names_are_words_of_the_field(room):
     for file in files_of(room):
         found = names_in(file)
         assert not RIDDLES & found.keys(), f"{file.relative_to(HOME)}:{found[min(RIDDLES & found.keys())]}"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.arguments):
                 names = {argument.arg for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs)}
                 assert not names & LIMITS_WITHOUT_A_UNIT, f"{file.relative_to(HOME)}: {names}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import warnings
 from dataclasses import replace
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
@@ -451,26 +449,6 @@ def test_what_is_known_of_the_neighbours_is_kept(tmp_path: Path, exact: bool | N
         assert other.bound_given_neighbors == values.bound_given_neighbors
     assert replace(values, error_bound=0.5).bound_given_neighbors == 0.5
     assert not values.equals(replace(values, neighbors_exact=False if exact is None else None))
-
-
-@pytest.mark.parametrize(
-    ("neighbors", "recall", "exact"),
-    [("auto", None, True), ("precomputed", None, True), ("FaissIVF", 0.9, False), ("Shuffled", None, None)],
-)
-def test_files_from_before_bounds_had_parts(tmp_path: Path, neighbors: str, recall: float | None, exact: Any) -> None:
-    path = tmp_path / "v.parquet"
-    make().save(path)
-    table = pq.read_table(path)
-    about = json.loads(table.schema.metadata[b"pivotal.values"])
-    for name in ("proved_bound", "rounding_allowance", "neighbors_exact"):
-        del about[name]
-    about |= {"error_bound": 1e-14, "recall": recall, "settings": {"neighbors": neighbors}}
-    pq.write_table(table.replace_schema_metadata({b"pivotal.values": json.dumps(about).encode()}), path)
-    values = Values.load(path)
-    assert (values.neighbors_exact, values.bound_given_neighbors) == (exact, 1e-14)
-    assert values.error_bound == (1e-14 if exact else None)
-    if not exact:
-        claims_nothing(values)
 
 
 def test_a_recall_below_one_is_not_exact() -> None:

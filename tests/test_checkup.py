@@ -423,3 +423,16 @@ def test_rows_that_are_close_by_chance_do_not_contradict_each_other():
     y = rng.integers(0, 5, 3000)
     y[:40] = y[40:80]
     assert len(pivotal.check(X, y, only=["conflicts"])["conflicts"]) <= 8
+
+
+def test_the_sentence_on_labels_claims_no_more_than_is_known() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    by_chance = pivotal.check(X, rng.integers(0, 2, 300), only=["label_errors"])["label_errors"].sentence
+    assert "at most" in by_chance
+    assert "features hardly predict the labels" in by_chance
+    numbers = X @ [2.0, 1.0, 0.0, 0.0] + 0.1 * rng.normal(size=300)
+    numbers[7] += 9.0
+    found = pivotal.check(X, numbers, only=["label_errors"])
+    assert found["label_errors"].sentence.startswith("1 number of 300 looks wrong by the votes of the other rows; ")
+    assert found["label_errors"].rows.tolist() == [7]

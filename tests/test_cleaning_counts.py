@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta
 from sklearn.datasets import load_iris, make_blobs, make_classification, make_gaussian_quantiles, make_moons
 from sklearn.preprocessing import scale
 
 from pivotal.analysis.label_errors import ErrorCount, LabelErrors, find_label_errors
-from pivotal.analysis.label_errors._counts import chances_that_sum, count_errors, error_chances
+from pivotal.analysis.label_errors._counts import chances_that_sum, count_errors, error_chances, sum_of_counts
 
 
 def made(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,7 +81,7 @@ def test_chances_are_shares_of_wrong_labels(studied: Any) -> None:
         assert float(wrong[some].mean()) == pytest.approx(float(chances[some].mean()), abs=0.12)
 
 
-def test_the_interval_is_narrow_where_classes_are_far_apart_and_wide_where_they_are_not() -> None:
+def test_the_interval_is_narrow_where_classes_are_far_apart_and_open_where_they_are_not() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     noisy = planted(y, 0.1, "any", rng)
@@ -88,9 +89,45 @@ def test_the_interval_is_narrow_where_classes_are_far_apart_and_wide_where_they_
         find_label_errors(rng.normal(size=(400, 3)) + gap * y[:, np.newaxis], noisy, n_trees=20).n_wrong
         for gap in (6.0, 0.5)
     )
-    assert apart.high / apart.low < 3.0
     assert apart.low <= 40 <= apart.high
-    assert mixed.high / max(mixed.low, 1e-9) > 2 * apart.high / apart.low
+    assert not apart.upper_bound_only
+    # Chance at 40 wrong labels, 1.5 / sqrt(41) either way, and 10 % make a factor of 1.95. The rest is at the lower
+    # end: that one label in ten disagrees may also mean that it is rare, and a narrower interval would deny it.
+    assert apart.high / apart.low < 3.0
+    assert mixed.upper_bound_only
+    assert mixed.low == 0.0
+    assert mixed.high >= 40
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_labels_that_features_do_not_predict_are_not_counted_as_wrong(noise: float, seed: int) -> None:
+    """Labels by chance, and rare ones: nothing says how many are wrong, and the sentence says so."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 3))
+    for rarity in (0.5, 0.1):
+        y = (rng.random(400) < rarity).astype(int)
+        errors = find_label_errors(X, planted(y, noise, "any", rng), n_trees=20)
+        assert errors.n_wrong.upper_bound_only
+        assert errors.n_wrong.low == 0.0 <= noise * 400 <= errors.n_wrong.high
+        assert str(errors.n_wrong) == f"at most {np.ceil(errors.n_wrong.high):.0f}"
+        sentence = errors.n_wrong.sentence
+        assert sentence.startswith(f"{errors.n_wrong} are wrong: features hardly predict the labels")
+        assert f"at most {np.ceil(errors.n_wrong.high):.0f} wrong" in repr(errors)
+        assert (errors.by_group(np.arange(400) % 3)["low"] == 0.0).all()
+
+
+def test_a_part_without_disagreement_bounds_the_estimate() -> None:
+    """Half of the rows are never outvoted: whatever the other half does, few labels are wrong."""
+    rng = np.random.default_rng(0)
+    own = np.concatenate([rng.uniform(0.97, 1.0, 200), rng.uniform(0.2, 0.96, 200)])
+    codes = np.repeat([0, 1], 200).astype(np.int32)
+    predicted = np.where(own < 0.5, 1 - codes, codes).astype(np.int32)
+    counted = count_errors(own, 1.0 - own, codes, predicted)
+    limit = float(beta.ppf(0.9, 1, 200)) * 400  # none of the 200 surest, by Clopper and Pearson
+    assert counted.count <= limit + 1e-9
+    assert counted.low == 0.0
+    assert counted.high >= counted.count
 
 
 def test_the_expected_precision_is_near_the_true_one(studied: Any) -> None:
@@ -133,17 +170,33 @@ def test_the_confusion_table_knows_which_class_is_taken_for_which() -> None:
 
 def test_a_careless_annotator_is_found() -> None:
     who = np.array(["ann", "bob", "eve", None], dtype=object)[np.arange(400) % 4]
-    inside = []
-    for seed in range(6):
+    inside, others, ratios = [], [], []
+    for seed in range(12):
         X, y = made("moons", seed)
         noisy = np.where((who == "eve") & (np.random.default_rng(seed).random(400) < 0.4), 1 - y, y)
-        table = find_label_errors(X, noisy, n_trees=30).by_group(who)
+        errors = find_label_errors(X, noisy, n_trees=30)
+        table = errors.by_group(who)
         assert table.index[0] == "eve"
         assert len(table) == 4  # rows without a name are a group
-        assert table.loc["eve", "share"] > 3 * table.loc["ann", "share"]
+        assert table["wrong"].sum() == pytest.approx(errors.n_wrong.count)
+        assert table.loc["eve", "share"] > 5 * table.loc["ann", "share"]
         true = int((noisy != y).sum())
         inside.append(table.loc["eve", "low"] <= true <= table.loc["eve", "high"])
-    assert np.mean(inside) >= 0.66  # 4 of 6 or more have a chance of 98 % where 9 in 10 is the truth
+        others += [table.loc[name, "low"] < 0.5 for name in ("ann", "bob")]
+        ratios.append(table.loc["eve", "wrong"] / true)
+    assert sum(inside) >= 9  # 9 of 12 or more have a chance of 97 % where 9 in 10 is the truth
+    assert np.mean(others) >= 0.8
+    assert 0.85 < np.exp(np.mean(np.log(ratios))) < 1.15
+
+
+def test_groups_that_err_alike_are_counted_alike() -> None:
+    X, y = made("moons", 0)
+    errors = find_label_errors(X, planted(y, 0.1, "any", np.random.default_rng(0)), n_trees=30)
+    table = errors.by_group(np.arange(400) % 4)
+    assert table["wrong"].max() < 3 * table["wrong"].min()
+    assert table["wrong"].sum() == pytest.approx(errors.n_wrong.count)
+    one = errors.by_group(np.zeros(400))
+    assert one.loc[0.0, "wrong"] == pytest.approx(errors.n_wrong.count)
 
 
 @given(st.integers(2, 40), st.floats(0, 1), st.integers(0, 99))
@@ -163,12 +216,17 @@ def test_counts_by_hand() -> None:
     counted = count_errors(own, 1.0 - own, given, predicted)
     # The surest half, shares of 0.95, 0.9, 0.9 and 0.9: one of four is outvoted. By far: one of two outvoted.
     # Votes and labels agree in 6 of 8, and would by chance: kappa is 0.
+    # At that, nothing is known but how many are wrong at most.
     assert counted.count == pytest.approx(8 * (1 / 4 + 1 / 16) * (1.5 / 2.5) ** 0.4 * np.exp(0.3 - 0.5))
-    assert counted.low < counted.count < counted.high <= 8
+    assert counted.low == 0.0 < counted.count < counted.high <= 8
+    assert counted.upper_bound_only
     nothing = count_errors(np.ones(4), np.zeros(4), given[:4], given[:4])
     assert (nothing.count, nothing.low, nothing.high) == (0.0, 0.0, 0.0)
     assert str(ErrorCount(661.4, 589.6, 730.2)) == "661 (590 to 730)"
-    assert ErrorCount(1.0, 0.5, 2.0) + ErrorCount(2.0, 1.0, 3.0) == ErrorCount(3.0, 1.5, 5.0)
+    few, bound = ErrorCount(1.0, 0.5, 2.0), ErrorCount(2.0, 0.0, 3.0, upper_bound_only=True)
+    assert sum_of_counts([few, few, few]) == ErrorCount(3.0, 1.5, 6.0)
+    assert sum_of_counts([few, bound]) == ErrorCount(3.0, 0.5, 5.0, upper_bound_only=True)
+    assert sum_of_counts([few, few, few, bound]) == ErrorCount(5.0, 1.5, 9.0)
 
 
 def test_what_cannot_be_counted_is_refused() -> None:

@@ -18,7 +18,7 @@ from pivotal.analysis.label_errors import find_label_errors, margins
 from pivotal.analysis.label_errors._blend import as_chances, mix, mixture_weights
 from pivotal.analysis.label_errors._landmarks import Columns, Landmarks, column_scale
 from pivotal.analysis.label_errors._leaves import count_trees
-from pivotal.analysis.label_errors._ridge import PENALTIES, LeaveOneOut
+from pivotal.analysis.label_errors._ridge import PENALTIES, LeaveOneOutRidge
 from pivotal.analysis.label_errors._voters import VOTERS, as_voters_see, count_landmarks, make_regressions
 
 RNG = np.random.default_rng(0)
@@ -36,7 +36,7 @@ def kernel_features(landmarks: Landmarks, rows: np.ndarray) -> np.ndarray:
 def test_leaving_out_a_row_is_fitting_without_it(n: int, width: int, penalty: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(n, width)), rng.normal(size=(n, 2))
-    predicted = LeaveOneOut(Columns(X, None), np.arange(n)).predict(Y, penalty=penalty)
+    predicted = LeaveOneOutRidge(Columns(X, None), np.arange(n)).predict(Y, penalty=penalty)
     centred = X - X.mean(axis=0)
     absolute = penalty * float((centred**2).sum())  # the same penalty in every fit
     for row in range(n):
@@ -52,7 +52,7 @@ def test_kernels_leave_out_exactly_too(kernel: Any, sparse: bool) -> None:
     X: Any = csr_array(random_array((n, 30), density=0.2, rng=1)) if sparse else RNG.normal(size=(n, 4))
     Y = np.eye(3)[RNG.integers(0, 3, n)]
     landmarks = Landmarks(X, kernel, np.arange(0, n, 2))
-    predicted = LeaveOneOut(landmarks, np.arange(n)).predict(Y, penalty=1e-3)
+    predicted = LeaveOneOutRidge(landmarks, np.arange(n)).predict(Y, penalty=1e-3)
     features = kernel_features(landmarks, np.arange(n))
     absolute = 1e-3 * float(((features - features.mean(axis=0)) ** 2).sum())
     for row in range(0, n, 5):
@@ -76,18 +76,18 @@ def test_with_every_row_a_landmark_the_kernel_is_the_kernel() -> None:
 def test_rows_beyond_the_fitted_ones_are_predicted_from_these() -> None:
     X, Y = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 2))
     fitted = np.arange(0, 50, 2)
-    predicted = LeaveOneOut(Columns(X, None), fitted).predict(Y, penalty=1e-2)
+    predicted = LeaveOneOutRidge(Columns(X, None), fitted).predict(Y, penalty=1e-2)
     centred = X[fitted] - X[fitted].mean(axis=0)
     model = Ridge(1e-2 * float((centred**2).sum())).fit(X[fitted], Y[fitted])
     assert np.allclose(predicted[1::2], model.predict(X[1::2]))
-    alone = LeaveOneOut(Columns(X[fitted], None), np.arange(25)).predict(Y[fitted], penalty=1e-2)
+    alone = LeaveOneOutRidge(Columns(X[fitted], None), np.arange(25)).predict(Y[fitted], penalty=1e-2)
     assert np.allclose(predicted[::2], alone)
 
 
 def test_the_penalty_is_the_one_that_predicts_best() -> None:
     X = RNG.normal(size=(60, 20))
     Y = np.column_stack([X[:, 0], -X[:, 0]]) + RNG.normal(size=(60, 2))
-    regression = LeaveOneOut(Columns(X, None), np.arange(60))
+    regression = LeaveOneOutRidge(Columns(X, None), np.arange(60))
     errors = [float(((regression.predict(Y, penalty=p) - Y) ** 2).sum()) for p in PENALTIES]
     assert np.array_equal(regression.predict(Y), regression.predict(Y, penalty=float(PENALTIES[np.argmin(errors)])))
 
@@ -112,12 +112,40 @@ def test_the_scale_of_the_features_matters_to_few_voters() -> None:
     assert np.allclose(plain, stretched, atol=1e-6)
 
 
+@pytest.mark.parametrize("stretch", [np.ones(12), np.logspace(-4, 4, 12)])
+def test_columns_are_made_alike_where_that_predicts_better(stretch: np.ndarray) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 12)) * stretch
+    first, last = (np.eye(2)[(X[:, place] > 0).astype(int)] for place in (-1, 0))
+    for Y in (first, last):
+        made = make_regressions(X, ["linear"], None, Y, 0, 1, progress=False)["linear"]
+        assert ((made.predict(Y)[:, 1] > 0.5) == Y[:, 1].astype(bool)).mean() > 0.95
+
+
+def test_the_last_principal_components_do_not_drown_the_first() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 100)) * np.geomspace(1.0, 1e-3, 100)
+    Y = np.eye(2)[(X[:, 0] + X[:, 1] > 0).astype(int)]
+    alike = LeaveOneOutRidge(Columns(X, column_scale(X, None)), np.arange(200))
+    as_they_are = LeaveOneOutRidge(Columns(X, None), np.arange(200))
+    assert as_they_are.error(Y) < 0.8 * alike.error(Y)
+    made = make_regressions(X, ["linear"], None, Y, 0, 1, progress=False)["linear"]
+    np.testing.assert_allclose(made.predict(Y), as_they_are.predict(Y), rtol=1e-9)
+
+
+def test_the_error_is_that_of_the_best_penalty() -> None:
+    X = RNG.normal(size=(60, 20))
+    Y = np.column_stack([X[:, 0], -X[:, 0]]) + RNG.normal(size=(60, 2))
+    regression = LeaveOneOutRidge(Columns(X, None), np.arange(60))
+    assert regression.error(Y) == pytest.approx(float(((regression.predict(Y) - Y) ** 2).sum(axis=1).mean()))
+
+
 def test_landmarks_and_fitted_rows_are_bounded() -> None:
     assert [count_landmarks(n, sparse=False) for n in (2, 500, 1500, 5000, 10**6)] == [2, 500, 750, 1000, 1000]
     assert count_landmarks(10**6, sparse=True) == 800
     X = RNG.normal(size=(21_000, 2))
     Y = np.eye(2)[(X[:, 0] > 0).astype(int)]
-    made = make_regressions(X, ["linear", "rbf"], None, 0, 1, progress=False)
+    made = make_regressions(X, ["linear", "rbf"], None, Y, 0, 1, progress=False)
     for regression in made.values():
         assert ((regression.predict(Y)[:, 1] > 0.5) == (X[:, 0] > 0)).mean() > 0.97
 

@@ -281,6 +281,17 @@ def test_clean_does_not_call_wrong_what_was_asked_for_by_number(frame, table, fe
     assert "probably" not in told
 
 
+def test_clean_claims_no_number_where_features_hardly_predict_the_labels(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc")).assign(kind=rng.choice(["x", "y"], 200))
+    table.to_csv(tmp_path / "chance.csv", index=False)
+    assert (
+        main(["clean", str(tmp_path / "chance.csv"), "--label", "kind", "--trees", "0", "--top", "0", "-n", "9"]) == 0
+    )
+    sentence = capsys.readouterr().out.splitlines()[0]
+    assert re.search(r", at most \d+% of them expected to be wrong; at most \d+ are wrong: features hardly", sentence)
+
+
 def test_clean_lists_all_rows_with_their_scores(tmp_path, frame, table, features):
     out = tmp_path / "scores.csv"
     assert main(["clean", table, *COMMON, "--trees", "0", "--all", "-o", str(out), "--quiet"]) == 0

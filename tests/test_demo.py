@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_wine
 
-from absent import load_without
+from absent import PLOTS, load_without
 from pivotal.research.demo import run_demo
 from pivotal.results.values import Values
 
@@ -73,7 +73,7 @@ def test_demo_writes_values_a_picture_and_a_report(demo):
 
 
 def test_demo_without_matplotlib_does_everything_else(tmp_path, monkeypatch):
-    demo = load_without(monkeypatch, "matplotlib", "pivotal.report.plots", "pivotal.research.demo")
+    demo = load_without(monkeypatch, "matplotlib", *PLOTS, "pivotal.research.demo")
     lines = []
     demo.run_demo(tmp_path, data="iris", echo=lines.append)
     assert 'No picture: plots need matplotlib; install it with pip install "pivotal[plots]".' in lines

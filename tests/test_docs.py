@@ -66,6 +66,9 @@ def test_internal_links_lead_somewhere(page: Path) -> None:
         target = (page.parent / file).resolve() if file else page
         assert target.is_file(), f"{link} leads to no file"
         assert target.is_relative_to(ROOT), f"{link} leads out of the project"
+        if target.suffix in (".svg", ".png"):
+            assert anchor in ("", "only-light", "only-dark"), f"{link}: a picture is for light or for dark pages"
+            continue
         assert not anchor or anchor in anchors(target), f"{link} leads to no heading"
 
 

@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import KNeighborsClassifier
 
 from pivotal.embed import ImageHistograms, ImagePixels, TfidfText, as_embedder, catalogue
+from pivotal.embed._torch import import_package
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -153,7 +154,7 @@ def test_a_horizontal_edge_is_counted_as_one() -> None:
     assert by_orientation[[4, 5]].sum() > 0.99 * by_orientation.sum()
 
 
-def test_missing_images_are_counted_and_given_the_mean(tmp_path: Path) -> None:
+def test_missing_images_are_counted_and_as_far_from_the_mean_as_others(tmp_path: Path) -> None:
     images = [picture(size, seed) for seed, size in enumerate(ODD_SIZES)]
     for place, image in enumerate(images):
         image.save(tmp_path / f"{place}.png")
@@ -166,9 +167,14 @@ def test_missing_images_are_counted_and_given_the_mean(tmp_path: Path) -> None:
     assert embedder.missing_ == {"missing": 1, "damaged": 1, "empty": 1, "outside": 1}
     whole = ImagePixels(None).fit_transform(images)
     np.testing.assert_array_equal(X[[0, 2, 5]], whole)
-    np.testing.assert_allclose(X[[1, 3, 4, 6]], np.broadcast_to(whole.mean(axis=0), (4, whole.shape[1])), rtol=1e-5)
+    radius = np.sqrt(((whole - whole.mean(axis=0)) ** 2).sum(axis=1).mean())
     new = embedder.transform(["gone.png", "1.png"])
-    np.testing.assert_allclose(new[0], whole.mean(axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(new[1], whole[1])
+    filled = np.vstack([X[[1, 3, 4, 6]], new[:1]]) - whole.mean(axis=0)
+    np.testing.assert_allclose(np.linalg.norm(filled, axis=1), radius, rtol=1e-4)
+    cosines = (filled @ filled.T)[np.triu_indices(5, 1)] / radius**2
+    assert np.abs(cosines).max() < 0.2  # each in a direction of its own, those of later calls too
+    np.testing.assert_array_equal(ImagePixels(None, root=tmp_path, missing="fill").fit_transform(names), X)
     with pytest.raises(ValueError, match="none of the 2 images can be read: 2 images are not embedded: 2 missing"):
         embedder.fit(["gone.png", "lost.png"])
 
@@ -218,6 +224,35 @@ def test_names_that_stand_for_nothing_are_refused(name: str, message: str) -> No
         as_embedder(name)
 
 
+@pytest.mark.parametrize("name", ["tfidf", "histograms", "python:json:dumps"])
+def test_options_that_an_embedder_does_not_have_are_refused(name: str) -> None:
+    general = {"batch_size": 3, "device": "cpu", "cache": False, "missing": "fill", "root": None, "progress": False}
+    as_embedder(name, **general)
+    with pytest.raises(ValueError, match=rf"{name.partition(':')[0]} has no option 'batchsize'; it has "):
+        as_embedder(name, batchsize=3)
+
+
+@pytest.mark.parametrize("kind", [ImagePixels, ImageHistograms])
+def test_missing_images_are_neighbours_of_none(kind: type[ImagePixels] | type[ImageHistograms]) -> None:
+    rng = np.random.default_rng(0)
+    dark = np.repeat([True, False], 40)
+    images: list[Any] = [
+        Image.fromarray(rng.integers(0, 60, (12, 12, 3), dtype=np.uint8) + np.uint8(60 if one else 150)) for one in dark
+    ]
+    images[:6] = [None] * 6  # at the mean, these would be among the nearest of every other
+    X = kind(missing="fill").fit_transform(images).astype(np.float64)
+    distances = ((X[6:, np.newaxis] - X[np.newaxis]) ** 2).sum(axis=2)
+    distances[np.arange(74), np.arange(6, 80)] = np.inf
+    nearest = np.argsort(distances, axis=1)[:, :5]
+    assert (nearest < 6).mean() < 0.01
+    assert (dark[nearest] == dark[6:, np.newaxis]).mean() > 0.95
+
+
+def test_options_reach_their_embedder() -> None:
+    assert as_embedder("tfidf", characters=None).fit(["good film", "bad film"]).note.startswith("TF-IDF of words,")
+    assert as_embedder("histograms:4", size=16).size == 16  # type: ignore[attr-defined]
+
+
 def test_a_function_in_a_file_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def lengths(texts):\n    return [[len(text)] for text in texts]\n")
     embedder = as_embedder(f"python:{tmp_path / 'mine.py'}:lengths")
@@ -225,10 +260,21 @@ def test_a_function_in_a_file_of_ones_own(tmp_path: Path) -> None:
     assert embedder.note == "by lengths, a custom model"
 
 
+def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "no_such_package").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"^no-such-package is not installed; .*: pip install 'pivotal\[x\]'"):
+        import_package("no-such-package", "x")
+
+
 @pytest.mark.parametrize(
     ("code", "package", "extra"),
     [
         ("embed.SentenceTransformerText('x').fit()", "sentence_transformers", "text-models"),
+        ("embed.SentenceTransformerText('x').fit_transform(['a'])", "sentence_transformers", "text-models"),
+        ("embed.Model2VecText('x').fit_transform(['a'])", "model2vec", "model2vec"),
         ("embed.Model2VecText('x').fit()", "model2vec", "model2vec"),
         ("embed.TimmImages('resnet18').fit()", "timm", "image-models"),
         ("embed.OnnxModel(__file__)", "onnxruntime", "onnx"),

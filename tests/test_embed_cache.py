@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pivotal.cli import main
+from pivotal.cli.cache_command import _size as in_words
 from pivotal.embed import CallableModel, EmbeddingCache
 from pivotal.embed import _vector_cache as storage
 
@@ -176,6 +178,110 @@ def test_those_of_earlier_versions_are_cleared_too(tmp_path: Path) -> None:
     (tmp_path / "v1" / "0f" / "shard.npz").write_bytes(b"old")
     EmbeddingCache(tmp_path).clear()
     assert EmbeddingCache(tmp_path).size() == 0
+
+
+def describe(texts: list[str]) -> list[list[float]]:
+    return [[float(len(text))] for text in texts]
+
+
+def two_models(folder: Path) -> None:
+    CallableModel(describe, cache=folder).fit_transform(WORDS)
+    embedder(Counting(), folder, b"other").fit_transform(WORDS[:3])
+
+
+def test_models_are_listed_with_what_is_kept_of_them(tmp_path: Path) -> None:
+    two_models(tmp_path)
+    found = {one.name: one for one in EmbeddingCache(tmp_path).models()}
+    assert {name: one.n_vectors for name, one in found.items()} == {
+        "describe, a custom model": 40,
+        "Counting, a custom model": 3,
+    }
+    for one in found.values():
+        assert one.folder == tmp_path / "v2" / one.key
+        assert one.is_current
+        assert one.n_bytes == sum(file.stat().st_size for file in one.folder.iterdir())
+        assert abs(one.written - time.time()) < 100
+    assert EmbeddingCache(tmp_path).size() == sum(one.n_bytes for one in found.values())
+
+
+@pytest.mark.parametrize("content", ["", "[" * 100_000, '{"model": 3}', "[1]", '{"name": "x"}'])
+def test_a_file_that_does_not_name_a_model_leaves_it_without_a_name(tmp_path: Path, content: str) -> None:
+    two_models(tmp_path)
+    for file in tmp_path.rglob("model.json"):
+        file.write_text(content)
+    for shard in tmp_path.rglob("*.npz"):
+        shard.write_bytes(b"damaged")
+    assert [(one.name, one.n_vectors) for one in EmbeddingCache(tmp_path).models()] == [("", 0)] * 2
+
+
+def test_only_files_of_the_cache_are_deleted(tmp_path: Path) -> None:
+    two_models(tmp_path)
+    kept = [tmp_path / "v2" / "notes" / "a.npz", tmp_path / "v1.0" / "0f" / "a.npz", tmp_path / "data" / "a.npz"]
+    for file in kept:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"of the user")
+    outside = tmp_path / "outside" / "0f" / "a.npz"
+    outside.parent.mkdir(parents=True)
+    outside.write_bytes(b"of the user")
+    (tmp_path / "v3").symlink_to(tmp_path / "outside")
+    beside = next(tmp_path.rglob("model.json")).with_name("thesis.txt")
+    beside.write_text("of the user")
+    left_over = beside.with_name(".0123.npz.abcdef.tmp")  # by a run that was killed
+    left_over.write_bytes(b"half a shard")
+    EmbeddingCache(tmp_path).clear()
+    assert all(file.exists() for file in (*kept, outside, beside))
+    assert not left_over.exists()
+    assert EmbeddingCache(tmp_path).size() == 0
+
+
+def test_the_command_lists_and_deletes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIVOTAL_CACHE", str(tmp_path))
+    assert main(["cache", "--path"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'embeddings'}\n"
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'embeddings'}: 0 vectors of 0 models, 0 bytes\n"
+    two_models(tmp_path / "embeddings")
+    (tmp_path / "embeddings" / "v1" / "0f").mkdir(parents=True)
+    (tmp_path / "embeddings" / "v1" / "0f" / "0.npz").write_bytes(bytes(1500))
+    assert main(["cache"]) == 0
+    first, header, *rows = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{tmp_path / 'embeddings'}: 43 vectors of 3 models, ")
+    assert first.endswith(" kB")
+    assert header.split() == ["model", "key", "vectors", "size", "last", "written"]
+    listed = {row.split("  ")[0]: row.split("  ")[1:] for row in rows}
+    assert set(listed) == {
+        "describe, a custom model",
+        "Counting, a custom model",
+        "of an earlier version, not used any more",
+    }
+    assert main(["cache", "--model", "DESCRIBE", "--clear"]) == 0
+    assert ": 40 vectors of 1 model, " in capsys.readouterr().out
+    key = next(one.key for one in EmbeddingCache().models() if one.name.startswith("Counting"))
+    assert main(["cache", "--model", key[:8]]) == 0
+    assert ": 3 vectors of 1 model, " in capsys.readouterr().out
+    assert main(["cache", "--model", "nothing"]) == 2
+    assert "no model in" in capsys.readouterr().err
+    assert main(["cache", "--clear"]) == 0
+    assert ": 3 vectors of 2 models, " in capsys.readouterr().out
+    assert EmbeddingCache().models() == []
+
+
+def test_the_command_looks_where_vectors_were_put(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    two_models(tmp_path / "mine")
+    assert main(["cache", "--embed-cache", str(tmp_path / "mine"), "--clear"]) == 0
+    assert ": 43 vectors of 2 models, " in capsys.readouterr().out
+    assert EmbeddingCache(tmp_path / "mine").size() == 0
+    assert main(["cache", "--clear", "--path"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (9_960, "10 kB"), (123_456, "123 kB"), (10**13, "10 TB")],
+)
+def test_sizes_in_words(n_bytes: int, text: str) -> None:
+    assert in_words(n_bytes) == text
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_once_and_costs_no_work(

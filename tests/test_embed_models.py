@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,8 +129,58 @@ def test_folders_without_a_model_are_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ValueError, match="must be a folder that holds a model of sentence-transformers, or a name"):
         SentenceTransformerText(tmp_path).fit()
-    with pytest.raises(ValueError, match=r"device must be one of torch's, such as cpu, cuda or mps; got 'abacus'"):
-        SentenceTransformerText(tmp_path, device="abacus").fit()
+    for device in ("abacus", "cuda:99"):
+        with pytest.raises(
+            ValueError, match=rf"device must be one that torch has here, .* got '{device}' \(.*\)\. Leave"
+        ):
+            SentenceTransformerText(tmp_path, device=device).fit()
+
+
+def test_code_that_comes_with_a_model_runs_only_when_it_is_trusted(sentence_model: Path, tmp_path: Path) -> None:
+    folder, marker = tmp_path / "model", tmp_path / "ran"
+    shutil.copytree(sentence_model, folder)
+    modules = json.loads((folder / "modules.json").read_text())
+    kind, _, name = modules[1]["type"].rpartition(".")
+    modules[1]["type"] = "mine.Mine"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "mine.py").write_text(
+        f"from pathlib import Path\nfrom {kind} import {name}\nPath({str(marker)!r}).touch()\n"
+        f"class Mine({name}):\n    pass\n"
+    )
+    with pytest.raises(ValueError, match=r"brings code of its own, which is not run; .*trust_remote_code=True"):
+        SentenceTransformerText(folder).fit_transform(SENTENCES)
+    assert not marker.exists()
+    X = as_embedder(f"sentence-transformers:{folder}", trust_remote_code=True).fit_transform(SENTENCES)
+    assert marker.exists()
+    np.testing.assert_allclose(X, SentenceTransformerText(sentence_model).fit_transform(SENTENCES), rtol=1e-5)
+    with pytest.raises(TypeError, match="trust_remote_code must be True or False; got 'yes'"):
+        SentenceTransformerText(folder, trust_remote_code="yes")  # type: ignore[arg-type]
+
+
+def test_a_model_shows_no_bars_unless_asked(sentence_model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    SentenceTransformerText(sentence_model, cache=False).fit_transform(SENTENCES)
+    assert "it/s" not in capfd.readouterr().err
+    SentenceTransformerText(sentence_model, cache=False, progress=True).fit_transform(SENTENCES)
+    assert "item/s" in capfd.readouterr().err
+
+
+def test_a_package_whose_imports_fail_says_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need("torch")
+    (tmp_path / "timm").mkdir()
+    (tmp_path / "timm" / "__init__.py").write_text(
+        "try:\n    raise RuntimeError('operator torchvision::nms does not exist')\n"
+        "except RuntimeError as error:\n    raise ImportError('could not import what it needs') from error\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "timm"]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError) as said:
+        TimmImages("resnet18").fit()
+    assert str(said.value) == (
+        "timm is installed, but cannot be imported: operator torchvision::nms does not exist. Its packages must fit "
+        "each other, torch and torchvision above all; install them together, in an environment of their own: pip "
+        "install 'pivotal[image-models]'"
+    )
 
 
 @pytest.fixture
@@ -199,7 +250,8 @@ def test_a_network_remembers_files_by_their_content(network: tuple[Path, Any], t
     embedder = as_embedder(f"timm:{folder / 'hub'}", root=tmp_path, missing="fill")
     X = embedder.fit_transform(["0.png", "1.png", "2.png", "none.png"])
     np.testing.assert_allclose(np.linalg.norm(X[:3], axis=1), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(X[3], X[:3].mean(axis=0), rtol=1e-4)
+    off = X - X[:3].mean(axis=0)
+    np.testing.assert_allclose((off[3] ** 2).sum(), (off[:3] ** 2).sum() / 3, rtol=1e-3)
     assert embedder.missing_ == {"missing": 1}
     (tmp_path / "copy.png").write_bytes((tmp_path / "1.png").read_bytes())
     again = TimmImages(folder / "hub", root=tmp_path)
@@ -256,6 +308,10 @@ def test_the_image_side_of_a_clip_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(X, expected, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match="a CLIP model needs weights"):
         OpenClipImages("ViT-B-32").fit()
+    with pytest.raises(ValueError, match=r"ViT-B-32 cannot be loaded by open_clip: .*no_such_tag"):
+        OpenClipImages("ViT-B-32", "no_such_tag").fit()
+    with pytest.raises(FileNotFoundError, match=r"there is no file clip\.pt"):
+        OpenClipImages("ViT-B-32", "clip.pt")
 
 
 def test_a_torch_module_of_ones_own(tmp_path: Path) -> None:
@@ -324,6 +380,41 @@ def test_an_onnx_file_that_takes_images(tmp_path: Path, batch: Any) -> None:
     again = as_embedder(f"onnx:{tmp_path}")
     np.testing.assert_array_equal(again.transform(images()), X)
     assert again.n_computed_ == 0  # type: ignore[attr-defined]
+
+
+def test_options_of_an_onnx_file(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="needs onnx")
+    weights = np.random.default_rng(0).normal(size=(5, 3, 3, 3)).astype(np.float32)
+    file = saved_onnx(
+        tmp_path / "tiny.onnx",
+        [
+            onnx.helper.make_node("Conv", ["pixels", "w"], ["maps"], pads=[1, 1, 1, 1]),
+            onnx.helper.make_node("Relu", ["maps"], ["positive"]),
+        ],
+        [tensor("pixels", "FLOAT", ["n", 3, "h", "w"])],
+        [tensor("maps", "FLOAT", ["n", 5, "h", "w"]), tensor("positive", "FLOAT", ["n", 5, "h", "w"])],
+        {"w": weights},
+    )
+    options = {"size": 16, "output": "positive", "mean": [0, 0, 0], "deviation": [1, 1, 1], "normalize": True}
+    embedder = as_embedder(f"onnx:{file}", **options)
+    X = embedder.fit_transform(images())
+    runtime = pytest.importorskip("onnxruntime").InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    pixels = np.stack([np.asarray(one.resize((16, 16), Image.Resampling.BICUBIC)) for one in images()])
+    maps = runtime.run(["positive"], {"pixels": (pixels / 255.0).transpose(0, 3, 1, 2).astype(np.float32)})[0]
+    expected = maps.mean(axis=(2, 3))
+    np.testing.assert_allclose(X, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-4, atol=1e-6)
+    for option, content in (("size", 32), ("output", "maps"), ("mean", [0.5] * 3), ("normalize", False)):
+        other = as_embedder(f"onnx:{file}", **{**options, option: content})
+        other.fit_transform(images())
+        assert other.n_computed_ == 3, option  # type: ignore[attr-defined]  # none of them is taken for another
+    for wrong, message in (
+        ({"output": "nothing"}, r"output must be one of maps, positive, which .*tiny\.onnx has; got 'nothing'"),
+        ({"mean": [0.5]}, r"mean must be three numbers, for red, green and blue; got \[0\.5\]"),
+        ({"deviation": [1, 0, 1]}, r"deviation must be three numbers, .*, more than 0; got"),
+        ({"size": 0}, "size must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            as_embedder(f"onnx:{file}", **wrong)
 
 
 def test_an_onnx_file_that_takes_tokens(tmp_path: Path) -> None:

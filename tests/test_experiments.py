@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import pivotal
 from pivotal import value
@@ -23,14 +27,25 @@ from pivotal.core.methods import as_method
 from pivotal.core.semivalues import as_semivalue
 from pivotal.research.datasets import flip_labels, names
 from pivotal.research.experiments import EXPERIMENTS, published, reproduce
+from pivotal.research.experiments._claims import (
+    AGREES,
+    DIFFERS,
+    OPEN,
+    Claim,
+    ClaimCheck,
+    claims_table,
+    compare,
+    interval,
+)
 from pivotal.research.experiments._contenders import CONTENDERS, play
-from pivotal.research.experiments._experiment_page import Claim, beats, claims_table, mean_table
+from pivotal.research.experiments._experiment_page import mean_table
 from pivotal.research.experiments._frames import averages, pick
 from pivotal.research.experiments._ladder import time_scaling
+from pivotal.research.experiments._paper_items import ITEMS
 from pivotal.research.experiments._result_cells import Cell, DataSource, ResultCache, measure_all
 from pivotal.research.experiments._scalability import make_step, soft_shapley
 from pivotal.research.experiments._setup import Setup, look_up
-from pivotal.research.experiments._tasks import draw_task
+from pivotal.research.experiments._tasks import draw_task, measure_noisy
 
 QUICK = {"quick": True, "runs": 1, "n_jobs": 1, "download": False, "echo": lambda _: None}
 FEW = ("bv-fast", "bv-uw", "sv-uw", "sv-soft", "inf", "loo", "rand")
@@ -53,7 +68,9 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", ["mislabel", "removal", "selection", "flip", "k", "imbalance"])
 def test_every_experiment_runs(name, folder):
     (done,) = reproduce(name, folder, datasets=["breast_cancer"], methods=FEW, **QUICK)
-    assert [file.name for file in done.files] == [f"{name}{ending}" for ending in (".csv", ".png", ".svg", ".md")]
+    written = {file.name for file in done.files}
+    assert {f"{name}{ending}" for ending in (".csv", ".png", ".svg", "-small.png", ".md")} <= written
+    assert all((folder / file).is_file() for file in written)
     frame = pd.read_csv(folder / f"{name}.csv")
     known = {*FEW, "select"} if name == "selection" else set(FEW)  # rows that are selected together are a line as well
     assert set(frame["method"]) == (known if name in ("mislabel", "selection") else set(frame["method"]) & known)
@@ -72,9 +89,14 @@ def test_every_experiment_runs(name, folder):
     assert "| The paper says |" in page
     assert "In words, " in page
     assert "nan" not in page
+    assert "<!-- figure" not in page  # every figure is drawn, or its place is empty
+    drawn = {line.split("](")[1].removesuffix(")") for line in page.splitlines() if line.startswith("![")}
+    assert drawn == {file for file in written if file.endswith(".svg")}
     assert f"]({name}.md)" in (folder / "index.md").read_text()
+    assert "180 training points, 10 test points, 10 fresh points" in (folder / "setup.md").read_text()
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize("name", ["bits", "monte-carlo", "scalability"])
 def test_timed_experiments_run(name, folder):
     (done,) = reproduce(name, folder, datasets=["wine"], methods=["bv-fast", "bv-uw", "sv-soft"], **QUICK)
@@ -281,9 +303,12 @@ def test_data_of_the_paper_is_compared_with_its_tables(tmp_path):
     reproduce("mislabel", tmp_path / "out", **options)
     page = (tmp_path / "out" / "mislabel.md").read_text()
     section = page.split("## Order of the methods")[1].split("\n## ")[0]
-    figures = [float(cell) for cell in section.split("| wind |")[1].splitlines()[0].strip(" |").split("|")]
-    assert len(figures) == 5
-    assert all(-1.0 <= figure <= 1.0 for figure in figures)
+    cells = [cell.strip() for cell in section.split("| wind |")[1].splitlines()[0].strip(" |").split("|")]
+    assert len(cells) == 4
+    assert all(cell == "–" or -1.0 <= float(cell) <= 1.0 for cell in cells)  # no order where all score the same
+    assert {f"Table {number}" for number in range(2, 6)} <= {
+        line[3:10] for line in page.splitlines() if line[:3] == "## "
+    }
 
 
 @pytest.mark.skipif(find_spec("ot") is None, reason="POT is not installed")
@@ -358,19 +383,86 @@ def test_tables_mark_the_best_and_the_second_best():
 
 
 def test_claims_say_where_they_hold():
-    figures = pd.DataFrame({"a": [0.5, 0.4], "b": [0.1, 0.5]})
-    assert beats(figures, "a", ["b"]) == (False, "a better than b on 1 of 2")
-    assert beats(figures, "b", ["a"], lowest=True) == (False, "b better than a on 1 of 2")
-    assert beats(figures, "c", ["a"]) == (None, "not measured")
-    text = claims_table([Claim("x", {"here": (True, "1")}), Claim("y", {"here": (False, "2"), "there": (None, "3")})])
-    assert text.splitlines()[2:] == [
+    scores = pd.DataFrame({"a": [0.5, 0.4, 0.6], "b": [0.1, 0.1, 0.1], "c": [0.5, 0.1, 0.9]})
+    assert compare(scores, "a", ["b"]).verdict == compare(scores, "b", ["a"], lowest=True).verdict == AGREES
+    assert compare(scores, "b", ["a"]).verdict == DIFFERS
+    assert compare(scores, "a", ["c"]).verdict == OPEN  # the mean is 0, and the interval holds it
+    assert compare(scores, "a", ["b", "c"]).verdict == OPEN
+    assert compare(scores.head(1), "a", ["b"]).verdict == OPEN  # one data set says nothing about others
+    assert compare(scores, "d", ["a"]) == ("", "not measured")
+    claims = [
+        Claim("x", {"here": ClaimCheck(AGREES, "1")}),
+        Claim("y", {"here": ClaimCheck(DIFFERS, "2"), "there": ClaimCheck("", "3")}),
+    ]
+    assert claims_table(claims).splitlines()[2:] == [
         "| x | agrees: 1 | not measured |",
         "| y | **differs**: 2 | 3 |",
         "",
-        "In words, here: 1 of 2 statements agree. What differs: “y”.",
+        "In words, here: of 2 statements 1 agrees, 1 differs. What differs: “y”.",
         "",
         "In words, there: nothing could be decided.",
     ]
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(0.3, 1.0, size=(2000, 12))
+    held = [abs(found.mean - 0.3) <= found.half for found in map(interval, draws)]
+    assert 0.93 <= np.mean(held) <= 0.97
+    low, high = stats.ttest_1samp(draws[0], 0.0).confidence_interval(0.95)
+    found = interval(draws[0])
+    np.testing.assert_allclose([found.mean - found.half, found.mean + found.half], [low, high])
+
+
+# Pages from tables.
+
+
+def test_pages_are_made_from_the_tables_alone(tmp_path):
+    options = {**QUICK, "runs": 2, "datasets": ["wine", "breast_cancer"], "methods": ["bv-fast", "bv-uw", "rand"]}
+    for name in ("removal", "mislabel", "k"):
+        reproduce(name, tmp_path, **options)
+    pages = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.suffix in (".md", ".svg", ".png")}
+    shutil.rmtree(tmp_path / "cells")
+    table = (tmp_path / "removal.csv").read_bytes()
+    (tmp_path / "removal.csv").unlink()
+    (tmp_path / "removal.csv.gz").write_bytes(gzip.compress(table))  # as the documentation keeps them
+    for name in pages:
+        (tmp_path / name).unlink()
+    lines = []
+    done = reproduce("all", tmp_path, measure=False, data_home=tmp_path, download=False, echo=lines.append)
+    assert [one.name for one in done] == ["mislabel", "removal", "k"]
+    assert "illustration: no table is there." in lines
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.name in pages} == pages
+
+
+def test_the_stored_tables_make_the_stored_pages(tmp_path):
+    stored = Path(__file__).parents[1] / "docs" / "reproduction"
+    if not stored.is_dir():
+        pytest.skip("the documentation is not here")
+    kept = ["setup.json", "opendataval.csv", *(file.name for file in stored.glob("*.csv.gz"))]
+    for name in kept:
+        if (stored / name).is_file():
+            shutil.copy(stored / name, tmp_path / name)
+    for name in ("bits", "mislabel"):
+        reproduce(name, tmp_path, measure=False, echo=lambda _: None)
+        assert (tmp_path / f"{name}.md").read_text() == (stored / f"{name}.md").read_text()
+    page = (tmp_path / "mislabel.md").read_text()
+    row = next(line for line in page.split("## Table 2: F1")[1].splitlines() if line.startswith("| pol |"))
+    printed = [float(cell.split("(")[1].split(")")[0]) for cell in row.strip("| ").split("|")[1:]]
+    assert printed == published("f1").query("data == 'pol'")["mean"].tolist()  # the paper's numbers in its order
+
+
+def test_every_item_of_the_paper_has_a_page():
+    assert {item.experiment for item in ITEMS} == {*EXPERIMENTS, "setup"}
+
+
+def test_random_values_differ_by_data_set():
+    settings = {"seed": 0, "rows": 178, "k": 5, "n_samples": 5, "size": "sample"}
+    cells = [Cell("clean", name, "rand", 0, settings) for name in ("wine", "breast_cancer")]
+    first, other = (measure_noisy(cell, DataSource())["detection"] for cell in cells)
+    again = measure_noisy(cells[0], DataSource())["detection"]
+    assert first == again
+    assert first != other
 
 
 def test_soft_shapley_equals_the_engine():
@@ -435,6 +527,11 @@ def test_the_command_runs(tmp_path, capsys):
     quick = ["--quick", "--runs", "1", "--jobs", "1", "--out", str(tmp_path)]
     assert main(["reproduce", "mislabel", "--datasets", "wine", "--methods", "rand", *quick, "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert [file.name for file in sorted(tmp_path.glob("*.md"))] == ["illustration.md", "index.md", "mislabel.md"]
+    assert [file.name for file in sorted(tmp_path.glob("*.md"))] == [
+        "illustration.md",
+        "index.md",
+        "mislabel.md",
+        "setup.md",
+    ]
     assert main(["reproduce", "removal", "--datasets", "windy"]) == 2
     assert "got 'windy'" in capsys.readouterr().err

@@ -248,7 +248,7 @@ def test_a_pipeline_transforms_what_it_is_given() -> None:
     ("model", "message"),
     [
         (RadiusNeighborsClassifier(2.5), r"got RadiusNeighborsClassifier, .* utility='threshold\(2\.5\)'"),
-        (RadiusNeighborsRegressor(), "got RadiusNeighborsRegressor, which lets everyone within a radius vote"),
+        (RadiusNeighborsRegressor(), "got RadiusNeighborsRegressor, which lets points within a radius vote"),
         (NearestNeighbors(), r"or a pipeline that ends in one; got NearestNeighbors\."),
         (make_pipeline(StandardScaler()), "or a pipeline that ends in one; got StandardScaler"),
     ],

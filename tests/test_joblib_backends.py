@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import flat
 import pivotal
 from pivotal.core.threads import chosen_backend, count_threads, count_workers
 from pivotal.engine import joblib_backend as spread
+from pivotal.engine.exact import SolvedRows
 from pivotal.neighbors import BruteIndex
 
 pytestmark = pytest.mark.cluster
@@ -133,6 +135,33 @@ def test_a_task_can_be_packed_and_run(queries: Any) -> None:
     np.testing.assert_equal(_flat(found), _flat(wanted))
 
 
+@pytest.mark.parametrize("queries", [QUERIES, None], ids=["test set", "each other"])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_values_of_all_points_come_back_without_lists(queries: Any, weights: Any) -> None:
+    model = pivotal.KNNValuation(k=3, semivalue="shapley", weights=weights).fit(X, Y)
+    task = task_of(model._points, self_valuation=queries is None)
+    targets, first = model._points.labels[5:23], 0 if queries is not None else 5
+    some = None if queries is None else queries[: len(targets)]
+    rows, listed = task.run(some, first, targets), replace(task, lists=True).run(some, first, targets)
+    assert isinstance(rows, SolvedRows)
+    scattered = np.zeros_like(rows.rows)
+    np.put_along_axis(scattered, listed.indices, listed.values, axis=1)
+    np.testing.assert_array_equal(rows.rows, scattered)
+    np.testing.assert_equal(_flat(rows[1:]), _flat(listed[2:]))
+
+
+@pytest.mark.parametrize(
+    "how", [{"utility": "soft-k"}, {"utility": "hard", "weights": "distance"}, {"per_query": True}]
+)
+@pytest.mark.parametrize("each_other", [False, True], ids=["test set", "each other"])
+def test_whole_orders_have_the_same_values(backend: Backend, how: dict[str, Any], each_other: bool) -> None:
+    data = (X, Y) if each_other else DATA
+    more: dict[str, Any] = {} if each_other else {"query_weights": np.linspace(0.0, 2.0, len(QUERIES))}
+    plain = flat.value(*data, k=3, semivalue="shapley", **how, **more)
+    with backend():
+        assert flat.value(*data, k=3, semivalue="shapley", **how, **more).equals(plain)
+
+
 class Witness:
     """Finds neighbours, and leaves its process number."""
 
@@ -188,7 +217,7 @@ def test_what_cannot_be_pickled_stays_here(backend: Backend, tmp_path: Path) -> 
     ("how", "why"),
     [
         ({"method": "permutations", "n_samples": 20, "random_state": 0}, "samples are drawn here"),
-        ({"utility": "threshold(0.8)"}, "everyone within a radius is counted here"),
+        ({"utility": "threshold(0.8)"}, "points within a radius are counted here"),
         ({"y_train": np.eye(3, dtype=int)[Y], "y_test": np.eye(3, dtype=int)[TARGETS]}, "many labels per point"),
         ({"X_train": "file"}, "training points in a file are read once"),
     ],

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import reference
 from effort import examples
-from pivotal.kernels._signed_rows import Rows, lay_out, span, table_size
+from pivotal.kernels._signed_rows import SignedRows, lay_out, span, table_size
 from pivotal.kernels._vote_tables import FEWEST_SLOTS, blend, choose_stride, count_slots, settle, total
 from pivotal.kernels.weighted import hard_scratch, hard_weighted, list_players
 from strategies import SmallGame, small_games
@@ -359,7 +359,7 @@ def test_scratch_is_bounded() -> None:
 @examples(60)
 def test_rows_cover_every_sum_that_matters(signed: list[int], k: int) -> None:
     n, k = len(signed), min(k, len(signed))
-    rows = Rows(k, np.empty(k + 2, dtype=np.int64), np.empty((n + 1, 2), dtype=np.int64))
+    rows = SignedRows(k, np.empty(k + 2, dtype=np.int64), np.empty((n + 1, 2), dtype=np.int64))
     size = lay_out(np.array(signed), rows)
     if max(signed) <= 0:
         assert size == 0

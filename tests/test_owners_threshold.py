@@ -1,4 +1,4 @@
-"""Owners as players where everyone within a radius votes: the definition enumerated, and what must follow from it."""
+"""Owners as players where all points within a radius vote: the definition enumerated, and what must follow from it."""
 
 from __future__ import annotations
 

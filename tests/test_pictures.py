@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 import pivotal
+from pivotal.cli import main
 from pivotal.core.pictures import NotShown, decode
 from pivotal.embed import ImagePixels
 from pivotal.tables import read
@@ -147,3 +148,57 @@ def test_embeddings_of_a_folder_are_matched_by_path(tmp_path: Path) -> None:
     pd.DataFrame({"path": paths, "vector": vectors}).to_parquet(tmp_path / "e.parquet")
     ready = pivotal.read_table(home, embeddings=tmp_path / "e.parquet", embed="none")
     assert [f"{number:.0f}" for number in ready.X[:, 0]] == [Path(one).stem for one in ready.ids]
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of noisy pictures per class, and a table of their paths; of each class, one is damaged."""
+    home = tmp_path_factory.mktemp("faulty")
+    rng = np.random.default_rng(0)
+    for number in range(48):
+        kind = ("dark", "light")[number % 2]
+        (home / "photos" / kind).mkdir(parents=True, exist_ok=True)
+        pixels = rng.integers(0, 60, (12, 12, 3)) + (40 if kind == "dark" else 150)
+        Image.fromarray(pixels.astype(np.uint8)).save(home / "photos" / kind / f"{number:02}.png")
+    for file in ("dark/00.png", "light/01.png"):
+        (home / "photos" / file).write_bytes(b"no picture")
+    files = sorted((home / "photos").glob("*/*.png"))
+    names = [str(file.relative_to(home)) for file in files]
+    names[2] = "photos/dark/gone.png"
+    classes = [file.parent.name for file in files]
+    pd.DataFrame({"photo": names, "owner": list("ab" * 24), "y": classes}).to_csv(home / "table.csv", index=False)
+    return home
+
+
+@pytest.mark.parametrize("source", [["photos"], ["table.csv", "--label", "y", "--ignore", "owner"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["value", "-o", "values.csv", "--report", "value.html"],
+        ["clean", "--trees", "0", "--fix", "fixed.csv"],
+        ["check", "-o", "findings.csv", "--report", "check.html"],
+        ["select", "--size", "10", "-o", "few.csv"],
+        ["remove", "--share", "0.1", "-o", "kept.csv"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_takes_pictures_and_counts_those_that_are_missing(
+    faulty: Path, source: list[str], command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(faulty)
+    assert main([command[0], *source, *command[1:], "--jobs", "1"]) == 0
+    said = capsys.readouterr().err
+    missing = "2 not readable as" if source == ["photos"] else "1 missing, 2 not readable as"
+    assert f"{2 + ('1 m' in missing)} images are not embedded: {missing}" in said
+    for option in ("-o", "--fix", "--report"):
+        if option in command:
+            assert (faulty / command[command.index(option) + 1]).stat().st_size > 0
+
+
+def test_missing_pictures_are_outliers_and_nothing_else(faulty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(faulty)
+    assert main(["check", "photos", "-o", "found.csv", "--quiet", "--jobs", "1"]) == 0
+    found = pd.read_csv("found.csv")
+    broken = {"dark/00.png", "light/01.png"}
+    assert set(found.id[found.finding == "outliers"]) >= broken
+    assert not broken & set(found.id[found.finding.isin(["duplicates", "near_duplicates", "conflicts", "harmful"])])

@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import flat
-from absent import load_without
-from pivotal.report.plots import plot_histogram, plot_values
+from absent import PLOTS, load_without
+from pivotal.report.plots import plot_histogram, plot_intervals, plot_rank_intervals, plot_values
 from pivotal.results.values import Values
 
 
@@ -94,7 +95,7 @@ def test_plots_leave_no_global_state_and_need_no_display(tmp_path):
 
 def test_without_matplotlib_the_message_names_the_extra(monkeypatch):
     with pytest.raises(ImportError, match=r'plots need matplotlib; install it with pip install "pivotal\[plots\]"'):
-        load_without(monkeypatch, "matplotlib", "pivotal.report.plots")
+        load_without(monkeypatch, "matplotlib", *PLOTS)
 
 
 @pytest.mark.parametrize("name", [r"$\frac{$", "$100-$200", "a$", r"50\$", "$$"])
@@ -108,3 +109,61 @@ def test_dollars_in_labels_are_drawn_as_they_are(name):
         assert not is_formula
         if "row" in drawn:
             assert name in drawn
+
+
+# ------------------------------------------------------------------------------------------------------- how sure
+
+
+@pytest.fixture
+def measured():
+    rng = np.random.default_rng(0)
+    return Values(
+        np.concatenate([np.full(5, 0.5), np.full(3, -0.4), rng.normal(0.0, 0.005, 4)]),
+        n_queries=100,
+        query_standard_error=np.full(12, 0.02),
+        error_bound=0.0,
+    )
+
+
+def test_intervals_are_drawn_where_they_are_and_signs_have_colours(measured):
+    ax = plot_intervals(measured, level=0.9)
+    low, high = measured.interval(0.9)
+    signs, order = measured.sign().signs, measured.order()
+    drawn = {}
+    for lines, dots in zip(ax.collections, ax.lines[1:], strict=True):
+        assert lines.get_color()[0][:3] == pytest.approx(to_rgb(dots.get_color()))
+        for (x, bottom), (_, top) in lines.get_segments():
+            drawn[int(x)] = (bottom, top)
+        for x, y in zip(dots.get_xdata(), dots.get_ydata(), strict=True):
+            assert y == measured.values[order[int(x) - 1]]
+    for rank, point in enumerate(order, 1):
+        assert drawn[rank] == pytest.approx((low[point], high[point]))
+    counts = [len(dots.get_xdata()) for dots in ax.lines[1:]]
+    assert counts == [(signs == 1).sum(), (signs == 0).sum(), (signs == -1).sum()] == [5, 4, 3]
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told == ["5 help beyond doubt", "of 4 the sign cannot be told", "3 harm beyond doubt"]
+    assert ax.get_title(loc="left").startswith("Intervals cover the choice of the queries")
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_ranks_are_drawn_from_the_best_to_the_worst(measured, best):
+    ax = plot_rank_intervals(measured, n=4, best=best)
+    first, last = measured.rank_interval()
+    rows = measured.order()[:4] if best else measured.order()[-4:]
+    segments = ax.collections[0].get_segments()
+    assert [[int(x) for x, _ in one] for one in segments] == [[first[row], last[row]] for row in rows]
+    assert ax.lines[0].get_xdata().tolist() == measured.rank()[rows].tolist()
+    assert [text.get_text() for text in ax.get_yticklabels()] == [str(row) for row in rows]
+    ax.figure.canvas.draw()
+
+
+def test_values_draw_themselves(measured, values):
+    for kind in ("values", "intervals", "ranks", "histogram"):
+        measured.plot(kind).figure.canvas.draw()
+    assert measured.plot("intervals", level=0.5).get_ylabel() == "value, 0.5 interval"
+    with pytest.raises(ValueError, match="kind must be one of 'values', 'intervals', 'ranks', 'histogram'; got 'pie'"):
+        measured.plot("pie")
+    with pytest.raises(ValueError, match="an interval needs a standard error or an error bound"):
+        values.plot("intervals")
+    with pytest.raises(ValueError, match="n must be an integer of at least 1; got n=0"):
+        measured.plot("ranks", n=0)

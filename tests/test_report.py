@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_wine
@@ -157,7 +158,72 @@ def test_regression_has_ranges_instead_of_classes(tmp_path: Path) -> None:
     assert sum(group["table"]["points"]) == 40
     assert page["curves"]["charts"][0]["score"] == "R²"
     assert np.array_equal(unpack(page["points"]["response"]), responses[:40])
-    assert any("numbers" in item["needs"] for item in page["left_out"])
+    assert page["suspects"]["note"] == "No number looks wrong."
+
+
+def test_how_sure_values_are_is_drawn_and_told(wine: Values, tmp_path: Path) -> None:
+    page = payload_of(write_report(wine, tmp_path / "wine.html"))
+    chart, order, signs = page["certainty"], wine.order(), wine.sign()
+    low, high = wine.interval(0.95)
+    assert chart["rank"] == list(range(1, 90))
+    assert chart["note"].startswith(str(signs))
+    assert (chart["low"], chart["high"]) == (low[order].tolist(), high[order].tolist())
+    assert chart["sign"] == signs.signs[order].tolist()
+    assert chart["counts"] == {"up": len(signs.helpful), "quiet": len(signs.unknown), "down": len(signs.harmful)}
+    best, worst = wine.rank_interval()
+    points = page["points"]
+    assert unpack(points["half_width"]) == pytest.approx((high - low) / 2)
+    assert np.array_equal(unpack(points["best"]), best)
+    assert np.array_equal(unpack(points["worst"]), worst)
+    assert np.array_equal(unpack(points["sign"]), signs.signs + 1)
+    many = some_values(2000, query_standard_error=np.full(2000, 0.1), error_bound=0.0)
+    chart = payload_of(write_report(many, tmp_path / "many.html"))["certainty"]
+    assert len(chart["rank"]) == 400
+    assert (chart["rank"][0], chart["rank"][-1]) == (1, 2000)
+    assert sum(chart["counts"].values()) == 2000
+    assert "400 points of 2\u202f000 are drawn, evenly by rank" in chart["note"]
+    assert payload_of(write_report(some_values(), tmp_path / "none.html"))["certainty"] is None
+
+
+def test_wrong_numbers_are_suspected(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(150, 3))
+    numbers = features @ [2.0, 1.0, 0.0] + 0.1 * rng.normal(size=150)
+    numbers[[8, 20]] += 7.0
+    values = pivotal.value(features, numbers, features[:40], numbers[:40], k=3, utility="regression")
+    page = payload_of(write_report(values, tmp_path / "numbers.html", X=features, y=numbers))
+    rows = page["suspects"]["rows"]
+    assert {row["at"] for row in rows[:2]} == {8, 20}
+    first = rows[0]["at"]
+    assert float(rows[0]["suggested"]) == pytest.approx(numbers[first] - 7.0, abs=1.0)
+    assert rows[0]["why"].startswith(f"Row {first} has {numbers[first]:.6g}; ")
+    assert re.match(
+        r"\d+ numbers? looks? wrong by the votes of the other rows; an estimated ", page["suspects"]["note"]
+    )
+    assert "are wrong or rare, off by more than three times the usual error (0 to " in page["suspects"]["note"]
+    same = payload_of(write_report(some_values(), tmp_path / "same.html", X=np.eye(12), y=np.full(12, 0.5)))
+    assert "all numbers are the same." in [one["needs"] for one in same["left_out"]]
+
+
+def test_many_labels_have_names_and_suspects_by_row(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(200, 3))
+    table = pd.DataFrame({"red": features[:, 0] > 0, "green": features[:, 1] > 0}).astype(int)
+    far = np.flatnonzero((np.abs(features[:, :2]) > 0.7).all(axis=1))[:2]
+    table.iloc[far[0]] = 1 - table.iloc[far[0]]  # both cells of a row
+    table.iloc[far[1], 0] = 1 - table.iloc[far[1], 0]
+    values = pivotal.value(features, table, features[:50], table[:50], k=5)
+    page = payload_of(write_report(values, tmp_path / "many.html", X=features, y=table))
+    points, rows = page["points"], {row["at"]: row for row in page["suspects"]["rows"]}
+    assert set(points["labels"]) == {"red, green", "red", "green", "none"}
+    assert set(far) <= set(rows)
+    assert len(rows) == len(page["suspects"]["rows"])
+    right = {(1, 1): "red, green", (1, 0): "red", (0, 1): "green", (0, 0): "none"}
+    assert rows[far[0]]["suggested"] == right[tuple(1 - table.iloc[far[0]])]
+    assert rows[far[0]]["why"].count("labelled") == 2
+    assert re.match(r"\d+ cells look wrong by the votes of the other rows; ", page["suspects"]["note"])
+    whole = payload_of(write_report(values, tmp_path / "own.html", X=features, y=table, X_test=features, y_test=table))
+    assert "they are of one label per point, and these have many." in [one["needs"] for one in whole["left_out"]]
 
 
 def test_a_report_on_nothing_but_values_says_what_else_there_could_be(tmp_path: Path) -> None:

@@ -193,7 +193,12 @@ def test_the_theme_follows_the_system_and_the_button(digits: Report, opened: Ope
 def test_every_part_is_there_or_told(digits: Report, small: Report, opened: Opened) -> None:
     page = opened(digits)
     sections = page.eval_on_selector_all("main > section:not([hidden])", "all => all.map(one => one.id)")
-    assert sections == ["overview", "distribution", "map", "curves", "suspects", "groups", "points"]
+    assert sections == ["overview", "distribution", "certainty", "map", "curves", "suspects", "groups", "points"]
+    signs = digits.values.sign()
+    assert page.inner_text("#certainty-note").startswith(str(signs)[:40])
+    keys = page.eval_on_selector_all("#certainty-key span", "all => all.map(one => one.innerText)")
+    assert keys[1] == f"of {len(signs.unknown)} the sign cannot be told"
+    assert page.locator("#interval-chart svg path").count() >= len(digits.values)
     assert page.locator("#curve-charts svg").count() == 2
     assert page.locator("#scatter canvas").count() >= 1
     bare = opened(small)
@@ -282,7 +287,9 @@ def test_the_download_has_every_row(digits: Report, opened: Opened, tmp_path: Pa
         page.click("#download")
     waiting.value.save_as(tmp_path / "values.csv")
     table = pd.read_csv(tmp_path / "values.csv", dtype={"value": str})
-    assert table.columns.tolist() == ["id", "value", "rank", "label", "owner", "suggested"]
+    assert table.columns.tolist() == ["id", "value", "rank", "low", "high", "label", "owner", "suggested"]
+    low, high = digits.values.interval(0.95)
+    np.testing.assert_allclose(table[["low", "high"]], np.column_stack([low, high]), atol=1e-15)
     assert [float(text) for text in table["value"]] == digits.values.values.tolist()
     assert np.array_equal(table["rank"], digits.values.to_frame()["rank"])
     assert np.array_equal(table["label"], LABELS)

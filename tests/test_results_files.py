@@ -303,15 +303,6 @@ def rewrite(path, about=None, **columns):
     pq.write_table(table.replace_schema_metadata(metadata), path)
 
 
-def test_files_from_before_recall_was_kept_can_be_read(tmp_path):
-    path = tmp_path / "values.parquet"
-    make().save(path)
-    about = json.loads(pq.read_schema(path).metadata[b"pivotal.values"])
-    del about["recall"]
-    rewrite(path, about)
-    assert Values.load(path).equals(make())
-
-
 @pytest.mark.parametrize(
     "name",
     [

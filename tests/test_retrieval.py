@@ -282,12 +282,12 @@ def test_samples_surround_the_exact_values(method: str, semivalue: str) -> None:
             exact = pivotal.value_retrieval(lists, grades, k=3, metric=game, semivalue=semivalue, groups=owners, tol=0)
             found = pivotal.value_retrieval(
                 lists, grades, k=3, metric=game, semivalue=semivalue, groups=owners, tol=0,
-                method=method, n_samples=4000, random_state=1,
+                method=method, n_samples=2000, random_state=1,
             )  # fmt: skip
             assert found.standard_error is not None
             z = (found.values - exact.values) / np.maximum(found.standard_error, 1e-12)
             assert np.abs(z).max() < 4.5
-            assert (found.standard_error < 0.02 * max(1.0, float(grades.max()))).all()
+            assert (found.standard_error < 0.03 * max(1.0, float(grades.max()))).all()
 
 
 def test_many_groups_are_sampled() -> None:

@@ -153,6 +153,28 @@ def test_a_kill_loses_nothing_that_was_shown_as_decided(digits: Path, run: Any, 
     page.close()
 
 
+def test_an_answer_that_is_cut_off_is_asked_for_again(digits: Path, run: Any, opened: Opened):
+    """A server that is killed while it answers leaves half of an answer; the decision was taken, and is taken once."""
+    review = run(digits, "--ignore", "who,true_label", "--trees", "0")
+    page, cut = opened(review.url), []
+
+    def cut_off(route: Any) -> None:
+        answer = route.fetch()
+        if cut:
+            route.fulfill(response=answer)
+        else:
+            cut.append(answer.text())
+            route.fulfill(status=200, content_type="application/json", body=cut[0][: len(cut[0]) // 2])
+
+    page.route("**/api/decide", cut_off)
+    row = shown_row(page)
+    page.keyboard.press("f")
+    next_row(page, row)
+    assert len(cut) == 1
+    assert figure(page, "decided") == "1"
+    assert page.is_hidden("#lost")
+
+
 # --------------------------------------------------------------------------------------------------- grid, map, filters
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pivotal.review._journal import Entry, Journal, JournalError, Proposal
+from pivotal.review._journal import Journal, JournalEntry, JournalError, Proposal
 from pivotal.review._record import Record
 
 FACTS = {"fingerprint": "abc", "table": "train.csv", "label": "y", "rows": "9"}
@@ -50,7 +50,7 @@ def ruled(*batches):
 
 
 def _entry(one, number, reviewer, batch):
-    return Entry(**asdict(one), id=number, at="2026-01-01T00:00:00", reviewer=reviewer, batch=batch)
+    return JournalEntry(**asdict(one), id=number, at="2026-01-01T00:00:00", reviewer=reviewer, batch=batch)
 
 
 def test_what_was_written_is_read_again(tmp_path, opened):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import http.server
+import socket
+import struct
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,6 +19,7 @@ from review_pages import (
     AXE_RULES,
     EVIL,
     LONG,
+    LOST,
     Opened,
     browser,
     digits,
@@ -111,6 +114,12 @@ def test_everyone_can_use_it(digits: Path, run: Any, opened: Opened, scheme: str
         check(view)
     page.click("[data-view=one]")
     page.wait_for_selector(".card")
+    page.select_option("#queue", "decided")
+    page.wait_for_selector(".ruling")
+    for name in ("estimated", "stop", "lost"):  # what is only said now and then
+        page.evaluate("id => { document.getElementById(id).hidden = false; }", name)
+        page.evaluate("id => { document.getElementById(id).textContent ||= 'A sentence.'; }", name)
+    check("all that can be said")
     for key, what in (("l", "labels"), ("?", "help")):
         page.keyboard.press(key)
         page.wait_for_selector("dialog[open]")
@@ -199,3 +208,46 @@ def test_a_name_that_is_bound_to_this_machine_is_refused(digits: Path, run: Any,
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+class _Dying(http.server.BaseHTTPRequestHandler):
+    """Answers as a server does that is killed: before, within and after the head of an answer."""
+
+    protocol_version = "HTTP/1.1"
+    heads: ClassVar[dict[str, bytes]] = {
+        "/": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
+        "/unanswered": b"",
+        "/reset": b"",
+        "/cut": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf",
+        "/chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf",
+    }
+
+    def do_GET(self) -> None:
+        self.wfile.write(self.heads.get(self.path, self.heads["/"]))
+        self.wfile.flush()
+        if self.path == "/reset":  # closed with a request unread, as the kernel does for a process that was killed
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def test_what_a_browser_says_of_a_killed_server(browser: Any):
+    """The complaints that tests of kills overlook are those, and no others, that this browser has of a lost server."""
+    page, said = browser.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Dying) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+        said.clear()  # it has no icon
+        ask = "path => fetch(path).then(answer => answer.text()).catch(error => String(error))"
+        for path in ("/unanswered", "/reset", "/cut", "/chunks"):
+            page.evaluate(ask, path)
+        server.shutdown()
+    page.evaluate(ask, "/refused")
+    page.wait_for_timeout(300)
+    page.close()
+    found = {error for error in LOST if any(error in text for text in said)}
+    assert found == set(LOST), said
+    assert all(any(error in text for error in LOST) for text in said), said

@@ -239,6 +239,16 @@ def test_a_model_stays_as_it_was():
     assert np.abs(voters.votes(at) - votes).max() > 0.0
 
 
+def test_a_model_beside_the_nearest_rows_is_refused(tmp_path):
+    """What each of the two said is not known by itself, so neither can follow an edit."""
+    from sklearn.naive_bayes import GaussianNB
+
+    X, codes = table(200, 6)
+    errors = find_label_errors(X, codes, k=5, voters=("neighbors", "linear"), model=GaussianNB())
+    with pytest.raises(ValueError, match="what a model said cannot be told from what the nearest rows said; review"):
+        errors.review(X, journal=tmp_path / "j.db", open_page=False, opened=lambda _: None)
+
+
 def test_rows_that_wait_are_counted_in_the_background(monkeypatch):
     monkeypatch.setattr(_edit, "_ALL_WATCHED", 0)
     monkeypatch.setattr(_scores, "_AT_ONCE", 3)

@@ -32,6 +32,7 @@ from pivotal.valuation.dask.folder import Folder
 
 s3fs = pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
+pytestmark = pytest.mark.cluster  # a store of objects, which runs beside
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(60, 3)), columns=list("abc")).assign(
@@ -286,7 +287,6 @@ def test_two_drivers_of_one_valuation_agree(bucket: Any, tmp_path: Path) -> None
     assert len(stamps(bucket, "kept")) == 7
 
 
-@pytest.mark.cluster
 def test_a_cluster_reads_and_writes_the_bucket(bucket: Any) -> None:
     command = ["value", f"s3://{BUCKET}/t/*.parquet", *LABEL, "--scheduler", "local:1"]
     kept = ["--checkpoint", f"s3://{BUCKET}/kept"]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from pivotal.core.binomials import binomial_sizes
 from pivotal.core.semivalues import (
     Banzhaf,
     BetaShapley,
@@ -19,7 +20,6 @@ from pivotal.core.semivalues import (
     Semivalue,
     Shapley,
     as_semivalue,
-    binomial_sizes,
 )
 from strategies import measures, semivalues
 

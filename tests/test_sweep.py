@@ -17,7 +17,7 @@ import flat
 import pivotal
 from effort import examples
 from pivotal import RBF, Hard, Shapley, value
-from pivotal.core.semivalues import binomial_chance
+from pivotal.core.binomials import binomial_chance
 from pivotal.neighbors import BruteIndex
 from pivotal.valuation.sweep import Sweep, bits_diagnostic, sweep
 from pivotal.valuation.sweep._sweep_settings import Setting

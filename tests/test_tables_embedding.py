@@ -133,7 +133,8 @@ def test_images_are_found_beside_the_table_and_missing_ones_are_counted(tmp_path
         "4 images are not embedded: 1 without a path, 1 outside of the folder of images, 1 missing, 1 not readable as"
     )
     assert told in done(prepared)["photo"]
-    assert np.allclose(prepared.X[24:], prepared.X[:24].mean(axis=0), atol=1e-5)
+    off = prepared.X - prepared.X[:24].mean(axis=0)
+    assert np.allclose((off[24:] ** 2).sum(axis=1), (off[:24] ** 2).sum(axis=1).mean(), rtol=1e-3)
     assert prepared.images == names
 
 
@@ -327,3 +328,72 @@ def test_the_library_finds_the_same_as_its_parts():
     found = pivotal.find_label_errors(prepared.X, prepared.y)
     again = pivotal.find_label_errors(embed.TfidfText().fit_transform(words), [str(kind) for kind in kinds])
     assert np.array_equal(found.scores, again.scores)
+
+
+@pytest.fixture
+def labelled_vectors(tmp_path, monkeypatch):
+    """Vectors in one file and labels in another, and the folder they are in as the current one."""
+    monkeypatch.chdir(tmp_path)
+    sentences, kinds = texts()
+    np.save("emb.npy", np.column_stack([kinds, np.arange(40) / 40.0]))
+    pd.DataFrame({"text": sentences, "y": np.array(["a", "b"])[kinds]}).to_csv("labels.csv", index=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (["emb.npy"], "name the table that has the labels, with --embeddings emb.npy beside it, or both arrays as"),
+        (["emb.npy", "--label", "y"], "emb.npy holds vectors and no labels; name the table that has the labels"),
+        (["emb.npy", "labels.csv", "--label", "y"], "Vectors of the table's rows go beside it: --embeddings emb.npy."),
+        (["emb.npy,labels.csv", "--label", "y"], "go beside it: labels.csv --embeddings emb.npy."),
+        (["labels.csv,labels.csv", "--label", "y"], "put blanks, not commas, between the files of a table."),
+        (["labels.csv", "--label", "y", "--embed", "none"], "leave out --embed none, which keeps these from being"),
+        (
+            ["labels.csv", "--label", "y", "--embed", "none", "--features", "text"],
+            "cannot be a feature: it is text with too many different values; leave out --embed none to embed it",
+        ),
+        (["labels.csv", "--label", "y", "--embed-options", "batchsize=3"], "tfidf has no option 'batchsize'; it has"),
+        (["labels.csv", "--label", "y", "--embed-options", "root=/"], "root cannot be chosen for embedders of a table"),
+    ],
+)
+@pytest.mark.usefixtures("labelled_vectors")
+def test_messages_about_vectors_and_texts_say_what_to_type(words, fix, capsys):
+    assert main(["clean", *words]) == 2
+    assert fix in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("labelled_vectors")
+def test_what_the_messages_say_works(capsys):
+    assert main(["clean", "labels.csv", "--label", "y", "--embeddings", "emb.npy", "--trees", "0"]) == 0
+    assert "2 numbers of each row" in capsys.readouterr().err
+    assert main(["clean", "labels.csv", "--label", "y", "--trees", "0", "--embed-options", "characters=null"]) == 0
+    assert "TF-IDF of words, " in capsys.readouterr().err
+
+
+def test_structs_are_named_with_their_fields():
+    info = [{"height": 1.0, "width": 2.0}] * 3 + [{"height": 2.0, "width": 1.0}] * 3
+    prepared = prepare(table_of(info=info, a=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], y=list("aaabbb")), None, Roles("y"))
+    assert done(prepared)["info"] == (
+        "omitted: neither numbers nor text: a struct of height, width; make columns of these to use them"
+    )
+
+
+def test_no_image_outside_of_the_tables_folder_is_embedded(tmp_path):
+    inside, outside = tmp_path / "table", tmp_path / "private"
+    for home in (inside, outside):
+        home.mkdir()
+        Image.fromarray(np.full((16, 16, 3), 200, dtype=np.uint8)).save(home / "a.png")
+    Image.fromarray(np.arange(768, dtype=np.uint32).astype(np.uint8).reshape(16, 16, 3)).save(inside / "b.png")
+    (inside / "link.png").symlink_to(outside / "a.png")
+    (inside / "folder").symlink_to(outside)
+    (inside / "near.png").symlink_to(inside / "a.png")
+    away = ["../private/a.png", str(outside / "a.png"), "link.png", "folder/a.png", "x/../../private/a.png"]
+    here = ["a.png", "b.png", "near.png", str(inside / "b.png")]
+    (inside / "t.csv").write_text(
+        "photo,y\n" + "".join(f"{name},{place % 2}\n" for place, name in enumerate(here + away))
+    )
+    for how in ("histograms", "pixels"):
+        ready = pivotal.read_table(inside / "t.csv", "y", embed=how)
+        assert "5 images are not embedded: 5 outside of the folder of images" in done(ready)["photo"]
+        np.testing.assert_allclose(ready.X[[0, 1]], ready.X[[2, 3]], atol=1e-6)
+        assert euclidean_distances(ready.X[4:], ready.X[:4]).min() > 0.1

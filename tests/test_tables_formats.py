@@ -120,25 +120,32 @@ def test_numbers_and_truth_values_keep_their_types(tmp_path):
     }
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "json", "jsonl", "csv.gz"])
-@pytest.mark.parametrize(
-    "command", [["select", "-n", "30"], ["remove", "--share", "0.25"], ["clean", "--trees", "0", "--drop"]]
+@pytest.fixture(
+    scope="module",
+    params=[["select", "-n", "30", "-o"], ["remove", "--share", "0.25", "-o"], ["clean", "--trees", "0", "--drop"]],
+    ids=lambda command: command[0],
 )
-def test_pivotal_reads_its_own_output(tmp_path, command, kind):
+def written(request, tmp_path_factory):
+    """What a command writes as CSV, and what writes the same elsewhere."""
+    folder = tmp_path_factory.mktemp("written")
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 3)).round(6), columns=list("abc"))
     frame = frame.assign(flag=rng.random(40) < 0.5, zip=[f"{code:05d}" for code in rng.integers(0, 9, 40)])
-    frame.assign(y=(frame["a"] + rng.normal(size=40) > 0).astype(int)).to_csv(tmp_path / "t.csv", index=False)
-    name, *options = command
+    frame.assign(y=(frame["a"] + rng.normal(size=40) > 0).astype(int)).to_csv(folder / "t.csv", index=False)
+    name, *options = request.param
+
+    def write(out):
+        assert main([name, str(folder / "t.csv"), "--label", "y", "--quiet", *options, str(out)]) == 0
+
+    write(folder / "plain.csv")
+    return prepare(read(str(folder / "plain.csv")), None, Roles("y")), write
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "json", "jsonl", "csv.gz"])
+def test_pivotal_reads_its_own_output(tmp_path, written, kind):
+    same, write = written
     out = tmp_path / f"out.{kind}"
-    if name == "clean":
-        options.append(str(out))
-    else:
-        options += ["-o", str(out)]
-    assert main([name, str(tmp_path / "t.csv"), "--label", "y", "--quiet", *options]) == 0
-    plain = tmp_path / "plain.csv"
-    assert main([name, str(tmp_path / "t.csv"), "--label", "y", "--quiet", *options[:-1], str(plain)]) == 0
-    same = prepare(read(str(plain)), None, Roles("y"))
+    write(out)
     ready = prepare(read(str(out)), None, Roles("y"))
     assert np.array_equal(ready.X, same.X)
     assert np.array_equal(value(ready.X, ready.y).values, value(same.X, same.y).values)

@@ -81,6 +81,7 @@ def test_data_sets_by_name(hub: Path, tmp_path: Path) -> None:
     assert "doesn't exist on the Hub" in told[5]
 
 
+@pytest.mark.faults  # the client tries for half a minute to reach a hub that is gone
 def test_a_data_set_that_was_loaded_is_there_without_the_hub(hub: Path, tmp_path: Path) -> None:
     with serve_hub(hub) as (address, _):
         first = load(address, tmp_path / "home", "hf://ann/reviews-v1.5#train")

@@ -185,6 +185,8 @@ def test_without_fsspec(monkeypatch, tmp_path):
         ImportError, match=r"^cannot read memory://t\.csv: that needs fsspec; install it with: pip install fsspec"
     ):
         read_many(["memory://t.csv"])
+    with pytest.raises(ImportError, match=r"install it with: pip install fsspec 'pivotal\[s3\]'$"):
+        read_many(["s3://bucket/t.csv"])
     (tmp_path / "t.csv").write_text("a\n1\n", encoding="utf-8")
     assert len(read_many([str(tmp_path / "t.csv")])[0]) == 1
 

@@ -1,4 +1,4 @@
-"""Games that everyone within a radius plays: against enumeration, against exact fractions, and around the edges."""
+"""Games of all points within a radius: against enumeration, against exact fractions, and around the edges."""
 
 from __future__ import annotations
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from collections import Counter
 from fractions import Fraction
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -474,3 +477,51 @@ def test_votes_of_one_each_are_no_weights() -> None:
     np.testing.assert_array_equal(
         ones.values, value_from_neighbors([[0, 1, 2]], [0, 1, 0], [0], k=2, utility="plurality").values
     )
+
+
+def test_a_game_without_a_solver_is_enumerated_or_refused() -> None:
+    class Unanimous(pivotal.Game):
+        def utility(self, labels: Any, votes: Any, target: Any, classes: Any, k: int) -> Fraction:
+            return Fraction(int(len(labels) > 0 and all(label == target for label in labels[:k])))
+
+        def full_utility(self, labels: Any, votes: Any, targets: Any, n_classes: int, k: int) -> Any:
+            return (labels[:, :k] == targets[:, np.newaxis]).all(axis=1).astype(float)
+
+    data = [[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1]
+    values = value(*data, k=2, utility=Unanimous(), method="enumeration").values
+    np.testing.assert_allclose(values, pivotal.verify([1, 0, 1], 1, k=2, utility=Unanimous()).exact)
+    for weights in ("uniform", "distance"):
+        with pytest.raises(TypeError, match="no solver for the game"):
+            value(*data, k=2, utility=Unanimous(), weights=weights)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"semivalue": "shapley"}, {"weights": "distance"}, {"tol": 0.1}, {"neighbors": "kd_tree"}],
+    ids=str,
+)
+def test_a_block_computes_nothing_that_the_call_knows(how: dict[str, Any]) -> None:
+    """How coalitions are drawn, rules over p, solvers, label codes and settings are made once, however many blocks."""
+    made_once = ("semivalues.py", "quadrature.py", "solvers.py", "label_encoding.py", "spec.py")
+    X, y = np.random.default_rng(3).normal(size=(60, 3)), np.arange(60) % 3
+
+    def calls(block_size: int) -> Counter[str]:
+        seen: Counter[str] = Counter()
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            code = frame.f_code
+            if event == "call" and code.co_filename.endswith(made_once):
+                seen[code.co_qualname] += 1
+
+        with pivotal.config_context(block_size=block_size, n_jobs=1):
+            value(X, y, X[:32] + 0.1, y[:32], **how)  # what is remembered between calls is remembered now
+            sys.setprofile(note)
+            try:
+                value(X, y, X[:32] + 0.1, y[:32], **how)
+            finally:
+                sys.setprofile(None)
+        return seen
+
+    few, many = (calls(size) for size in (32, 4))
+    more = {name for name, count in (many - few).items() if count > 0}
+    assert {name for name in more if name.rpartition(".")[2] not in ("votes", "solve", "solve_orders", "_add")} == set()

@@ -128,7 +128,7 @@ def _by_owner(scores: FloatArray, owners: npt.ArrayLike) -> tuple[list[Fraction]
     if missing:
         raise ValueError(
             f"owners must name an owner for every training point; got {missing} missing. "
-            "Give points without an owner a name of their own, for example 'nobody'."
+            "Give points without an owner a name of their own, for example 'unknown'."
         )
     codes, found = pd.factorize(names)
     counts = np.bincount(codes)

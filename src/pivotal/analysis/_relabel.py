@@ -1,4 +1,4 @@
-"""Where new labels come from: the other class, the neighbours, somebody who knows, or the truth."""
+"""Where new labels come from: the other class, the neighbours, a function that knows, or the truth."""
 
 from __future__ import annotations
 

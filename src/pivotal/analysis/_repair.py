@@ -24,7 +24,7 @@ from pivotal.core.types import AnyArray, IndexArray
 __all__ = ["Repair", "repair"]
 
 How = str | Callable[[IndexArray], npt.ArrayLike] | npt.ArrayLike
-"""How new labels are found: a name, somebody to ask, or the true labels."""
+"""How new labels are found: a name, a function to ask, or the true labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

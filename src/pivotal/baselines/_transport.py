@@ -110,7 +110,7 @@ def _solve_smooth(
     """Return the plan and the potentials of the targets with an entropy beside the cost."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with np.errstate(over="ignore"):  # POT also returns the exponentials, which nobody needs
+    with np.errstate(over="ignore"):  # POT also returns the exponentials, which are not needed
         plan, log = solver().sinkhorn(
             *(mass / mass.sum() for mass in masses),
             cost,

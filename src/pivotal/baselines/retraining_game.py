@@ -169,7 +169,7 @@ def as_model_game(
     empty: float | None = None,
     on_failure: str = "raise",
 ) -> ModelGame:
-    """Check what the user brought and make it a game; nobody's and everybody's utility are known thereafter.
+    """Check what the user brought and make it a game that knows the utility of the empty and the full set.
 
     A model whose ``random_state`` is None gets 0, so that the utility of a coalition depends on the coalition alone.
     """

@@ -48,11 +48,11 @@ class SamplerPlan:
     Parameters
     ----------
     order : int array
-        For permutations, who joins after whom; otherwise the players that leave or join, one at a time.
+        For permutations, the order in which players join; otherwise the players that leave or join, one at a time.
     start : bool array of shape (n_players,)
         The first coalition.
     one_by_one : bool
-        Whether who joined stays.
+        Whether a player that joined stays.
     """
 
     order: IndexArray

@@ -38,8 +38,9 @@ _COMMANDS: Final = {
     "retrieval": "value the documents of a retriever: TREC runs and judgements, BEIR folders",
     "methods": "list the methods of valuation",
     "datasets": "list the data sets",
+    "cache": "list or delete embeddings that are kept on disk",
     "demo": "find flipped labels in real data, with a picture",
-    "bench": "time this library beside its peers on the same data",
+    "bench": "time this library beside others on the same data",
     "reproduce": "run the paper's experiments and compare with its figures",
     "completion": "print a completion script for a shell",
 }

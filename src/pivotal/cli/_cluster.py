@@ -130,7 +130,7 @@ def _quiet() -> Iterator[None]:
     """Keep Dask's logs to itself: what fails is said in one sentence."""
     from distributed.utils import silence_logging_cmgr
 
-    tasks = logging.getLogger("asyncio")  # on Ctrl-C, of tasks whose results nobody waits for any more
+    tasks = logging.getLogger("asyncio")  # on Ctrl-C, of tasks whose results are not waited for any more
     before = tasks.level
     tasks.setLevel(logging.CRITICAL)
     try:
@@ -157,7 +157,7 @@ def _reached(address: str) -> Any:
 
 
 async def _check_scheduler(address: str) -> None:
-    """See whether anybody at an address speaks Dask's language; a client would wait for an answer without end."""
+    """See whether a server at an address speaks Dask's language; a client would wait for an answer without end."""
     from distributed.comm import connect
     from distributed.security import Security
 

@@ -143,6 +143,13 @@ def add_embedding(parser: Parser) -> None:
         "keeps them to be looked at (default: tfidf and histograms, where there are no other features or where "
         "--features names them)",
     )
+    group.add_argument(
+        "--embed-options",
+        type=_parameters,
+        default={},
+        metavar="NAME=VALUE,...",
+        help="options of the model's own, such as normalize=false, size=64, output=pooled or trust_remote_code=true",
+    )
     group.add_argument("--embed-batch", type=int, metavar="N", help="texts or images per call of a model")
     group.add_argument("--embed-device", metavar="NAME", help="cpu, cuda, cuda:1, mps (default: the fastest there is)")
     add_folder(

@@ -190,14 +190,10 @@ def embedding_of(options: argparse.Namespace, *, progress: bool = False) -> Embe
     """Return what texts and images are made features by."""
     from pivotal.tables.embedding import Embedding
 
-    cache = options.embed_cache
-    chosen = {
-        "batch_size": options.embed_batch,
-        "device": options.embed_device,
-        "cache": False if cache == "none" else cache,
-        "progress": progress or None,
-    }
-    return Embedding.of(options.embed, **{name: choice for name, choice in chosen.items() if choice is not None})
+    cache = False if options.embed_cache == "none" else options.embed_cache
+    chosen = {"batch_size": options.embed_batch, "device": options.embed_device, "cache": cache}
+    general = {name: choice for name, choice in chosen.items() if choice is not None}
+    return Embedding.of(options.embed, **({"progress": progress} | options.embed_options | general))
 
 
 def roles_of(options: argparse.Namespace, label: str, *, progress: bool = False) -> Roles:
@@ -288,6 +284,7 @@ def _usual_label(table: Table) -> str:
     try:
         return usual_label(table)
     except ValueError:
+        table.check_labels_are_here()
         last = table.columns[-1]
         raise UsageError(f"say which column of {table.name} holds the labels, for example --label {last!r}.") from None
 

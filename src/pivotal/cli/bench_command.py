@@ -1,4 +1,4 @@
-"""`pivotal bench`: this library beside its peers, on the same data."""
+"""`pivotal bench`: this library beside others, on the same data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def describe(parser: Parser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Time this library and every peer that is installed on the same points in one run, check that "
+        "Time this library and every other library that is installed on the same points in one run, check that "
         "their values agree where they play the same game, print a table and write the figures as JSON."
     )
     parser.epilog = "example:\n  pivotal bench --quick --out bench.json"
@@ -21,14 +21,14 @@ def describe(parser: Parser) -> None:
     parser.add_argument("--queries", type=int, help="queries (default: 100; 10 with --quick)")
     parser.add_argument("--dim", type=int, default=32, help="features (default: %(default)s)")
     parser.add_argument("-k", "--k", type=int, default=5, help="number of neighbours (default: %(default)s)")
-    parser.add_argument("--peers", nargs="+", metavar="PEER", help="which peers (default: all)")
+    parser.add_argument("--peers", nargs="+", metavar="PEER", help="which libraries (default: all)")
     parser.add_argument(
         "--python",
         action="append",
         default=[],
         type=_peer_and_python,
         metavar="PEER=PATH",
-        help="the Python of the environment in which a peer lives; may be given more than once",
+        help="the Python of the environment in which a library is installed; may be given more than once",
     )
     parser.add_argument(
         "--limit",

@@ -53,7 +53,7 @@ def describe(parser: Parser) -> None:
         "--voters",
         type=names,
         metavar="NAME,...",
-        help="who votes: neighbors, forest, linear, rbf, laplace (default: all but neighbors; of text, all but rbf)",
+        help="voters: neighbors, forest, linear, rbf, laplace (default: all but neighbors; of text, all but rbf)",
     )
     group.add_argument("-k", "--k", type=int, help="number of nearest rows that vote, or are shown (default: 20)")
     group.add_argument(
@@ -195,16 +195,15 @@ def apply(options: argparse.Namespace, screen: Screen) -> int:
 def describe_count(found: LabelErrors) -> str:
     """Say how many are suspects and how many are wrong: of as many suspects as were asked for, not all need be."""
     n, n_rows = len(found.suspects), len(found.scores)
-    number, low, high = (round(end) for end in (found.n_wrong.count, found.n_wrong.low, found.n_wrong.high))
-    wrong = f"an estimated {number} {'is' if number == 1 else 'are'} wrong ({low} to {high})"
     what = "numbers" if found.settings["task"] == "regression" else "labels"
     if found.fixed_size:
         many = f"The {'' if n == 1 else f'{n} '}most suspicious of {n_rows} {what}"
     else:
         many = f"{n} of {n_rows} {what} {'is a suspect' if n == 1 else 'are suspects'}"
     if n > 1:
-        many += f", {found.precision():.0%} of them expected to be wrong"
-    return f"{many}; {wrong}."
+        at_most = "at most " if found.n_wrong.upper_bound_only else ""
+        many += f", {at_most}{found.precision():.0%} of them expected to be wrong"
+    return f"{many}; {found.n_wrong.sentence}."
 
 
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:

@@ -131,10 +131,10 @@ def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
             "n_trees": options.trees,
         }
         return find_with_voters(
-            data.prepared.X[rows] if index is None else data.prepared.X,
+            index.rows_held,
             labels,
             k=k,
-            neighbors=index or options.neighbors or "auto",
+            neighbors=index,
             ids=data.prepared.ids[rows],
             random_state=options.seed,
             n_jobs=options.jobs,

@@ -25,7 +25,7 @@ class Resources:
         Threads; -1 is one per processor.
     max_memory : int, str or None
         Memory for lists of neighbours, and for training points that stay in their file: bytes, or text such as
-        ``"2GB"``.
+        ``"2GB"``. When None, 256 MiB for the lists of a block; 1 GiB for files, and for joblib's workers.
     block_size : int or None
         Queries per block; chosen from `max_memory` by default.
     progress : bool, default=False
@@ -90,7 +90,8 @@ def set_config(**changes: Any) -> None:
         Threads; -1 is one per processor. Or workers, of a backend such as "dask" that ``joblib.parallel_config`` names.
     max_memory : int, str or None
         Memory for lists of neighbours, for values of single queries, and for training points that stay in their file:
-        bytes, or text such as ``"2GB"``.
+        bytes, or text such as ``"2GB"``. When None, 256 MiB for the lists of a block; 1 GiB for values of single
+        queries, for files, and for joblib's workers.
     block_size : int or None
         Queries per block; chosen from `max_memory` when None.
     progress : bool

@@ -14,7 +14,7 @@ they count with, and `pivotal.value_from_neighbors` takes any integers:
     pivotal.value_from_neighbors(indices, y_train, y_test, votes=entry.votes(distances), utility=entry, ...)
 
 Some scores that look alike are omitted because they are values of no game of this kind. cleanlab's
-``data_shapley_knn`` gives the neighbour of rank r the difference (match_r - match_k) / k and everybody else nothing,
+``data_shapley_knn`` gives the neighbour of rank r the difference (match_r - match_k) / k and all others nothing,
 then maps x to (1 + x) / 2: an approximation of "jia2019" with each point as its own query. pyDVL's
 ``KNNClassifierUtility`` looks for neighbours in the full training set whatever the coalition is, which makes the game
 additive; the entry "pydvl" is its ``KNNShapleyValuation``.
@@ -196,4 +196,4 @@ _ALL = (
 )
 
 conventions: Mapping[str, Convention] = MappingProxyType({entry.name: entry for entry in _ALL})
-"""Names of published conventions and what they mean; "zhang2026" is the default of this package."""
+"""Names of published conventions and what they mean; the game and semivalue of "zhang2026" are the defaults here."""

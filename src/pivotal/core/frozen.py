@@ -1,4 +1,4 @@
-"""Settings that nobody can change: read-only copies of JSON-able content, and when two things are the same."""
+"""Settings that cannot be changed: read-only copies of JSON-able content, and when two things are the same."""
 
 from __future__ import annotations
 

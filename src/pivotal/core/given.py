@@ -1,7 +1,7 @@
 """Given or not given: defaults that are distinguished from the same value passed by the caller.
 
 ``value(k=5)`` says something that ``value()`` does not. A default made by `default` is the number or the text that it
-looks like, in signatures and in use, and `is_given` knows that nobody passed it.
+looks like, in signatures and in use, and `is_given` knows that it was not passed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Choice = TypeVar("_Choice", int, float, str)
 
 
 class _Default:
-    """What nobody passed."""
+    """What was not passed."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ def is_given(choice: Any) -> bool:
 
 
 def is_default(choice: Any) -> bool:
-    """Return whether a choice is the default of a signature, which nobody passed."""
+    """Return whether a choice is the default of a signature, which was not passed."""
     return isinstance(choice, _Default)
 
 

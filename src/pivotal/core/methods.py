@@ -200,7 +200,7 @@ _ALL = MethodTable(
             kind="exact",
             run="exact",
             presets=_hard("banzhaf", weights="uniform"),
-            cost="search + O(k) per query, whatever n; O(n k^2) in the paper",
+            cost="search + O(m + k^2) per query, m neighbours in reach whatever n; O(n k^2) in the paper",
             aliases=("bv-uw",),
         ),
         Method(
@@ -237,7 +237,7 @@ _ALL = MethodTable(
             kind="exact",
             run="exact",
             presets=_hard("shapley", weights="uniform"),
-            cost="search + O(n) per query with two classes, O(n k) with more",
+            cost="search + O(n) per query with two classes, O(n k C) with C classes",
             aliases=("sv-uw",),
         ),
         Method(
@@ -290,7 +290,7 @@ _ALL = MethodTable(
         ),
         Method(
             name="data-banzhaf",
-            title="Banzhaf values of any model, each fit serving all points: Wang and Jia (2023)",
+            title="Data Banzhaf values of any model, each fit serving all points: Wang and Jia (2023)",
             kind="sampled",
             run="retraining:retrain_msr",
             suggests={"semivalue": "banzhaf"},

@@ -154,7 +154,7 @@ def decode(file: IO[bytes], side: int) -> Any:
             raise
         except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError):
             raise NotShown("large") from None
-        except Exception:  # noqa: BLE001  # whatever a decoder stumbles over in bytes that anybody wrote
+        except Exception:  # noqa: BLE001  # whatever a decoder stumbles over in bytes of unknown origin
             raise NotShown("damaged") from None
 
 

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, roots_jacobi
 
-from pivotal.core.semivalues import Banzhaf, BetaShapley, Measure, Semivalue, binomial_sizes
+from pivotal.core.binomials import binomial_sizes
+from pivotal.core.semivalues import Banzhaf, BetaShapley, Measure, Semivalue
 from pivotal.core.types import FloatArray, IndexArray
 
 __all__ = ["Quadrature", "quadrature"]

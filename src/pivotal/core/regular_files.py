@@ -1,4 +1,4 @@
-"""Regular files alone: names that others wrote may lead to a pipe that nobody writes to, or to a device without end."""
+"""Regular files alone: names that others wrote may lead to a pipe without a writer, or to a device without end."""
 
 from __future__ import annotations
 

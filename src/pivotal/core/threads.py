@@ -72,39 +72,65 @@ def slices(n_items: int, max_items: int, n_threads: int, cost: float = math.inf)
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
-class Cancelled(Exception):  # noqa: N818  # nobody catches it but the thread that is stopped
+class Cancelled(Exception):  # noqa: N818  # only the thread catches it that is stopped
     """Raised in a thread whose work is no longer wanted."""
 
 
 _job = threading.local()
 
 
-def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:
-    """Run `work` on every task, in `n_threads` threads.
+class Threads:
+    """Threads that stay for several rounds of work: starting them takes longer than a short round.
 
-    When a task fails, or the user interrupts, tasks that have not begun are dropped and the others end at their next
-    `check_cancelled`, so control returns at once. Tasks should be short, or breathe.
+    Parameters
+    ----------
+    count : int
+        How many.
     """
-    if n_threads == 1 or len(tasks) == 1:
-        for task in tasks:
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=failure is None, cancel_futures=True)
+
+    def run(self, work: Callable[[_Task], object], tasks: Sequence[_Task]) -> None:
+        """Run `work` on every task.
+
+        When a task fails, or the user interrupts, tasks that have not begun are dropped and the others end at their
+        next `check_cancelled`, so control returns at once. Tasks should be short, or breathe.
+        """
+        if self._pool is None or len(tasks) == 1:
+            for task in tasks:
+                work(task)
+            return
+        stop = threading.Event()
+
+        def work_until_cancelled(task: _Task) -> None:
+            _job.stop = stop
+            check_cancelled()
             work(task)
-        return
-    stop = threading.Event()
 
-    def work_until_cancelled(task: _Task) -> None:
-        _job.stop = stop
-        check_cancelled()
-        work(task)
+        jobs = [self._pool.submit(work_until_cancelled, task) for task in tasks]
+        try:
+            for job in jobs:
+                job.result()
+        except BaseException:
+            stop.set()
+            for job in jobs:
+                job.cancel()
+            raise
 
-    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
-    try:
-        for job in [pool.submit(work_until_cancelled, task) for task in tasks]:
-            job.result()
-    except BaseException:
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
+
+def run_all(work: Callable[[_Task], object], tasks: Sequence[_Task], n_threads: int) -> None:
+    """Run `work` on every task, in `n_threads` threads, as `Threads.run` does."""
+    with Threads(max(1, min(n_threads, len(tasks)))) as threads:
+        threads.run(work, tasks)
 
 
 def check_cancelled() -> None:

@@ -68,16 +68,17 @@ def locate(url: str, doing: str = "read") -> tuple[Any, str]:
     OSError, ValueError
         If there is no such file system, or if it cannot be reached.
     """
+    scheme = url.partition(":")[0].lower()
+    needed = _PACKAGES.get(scheme)
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise ImportError(f"cannot {doing} {url}: that needs fsspec; install it with: pip install fsspec") from error
-    scheme = url.partition(":")[0].lower()
+        install = f"fsspec {needed[1]}" if needed else "fsspec"
+        raise ImportError(f"cannot {doing} {url}: that needs fsspec; install it with: pip install {install}") from error
     with readable_errors(url, doing):
         try:
             system, path = url_to_fs(url)
         except ImportError as error:
-            needed = _PACKAGES.get(scheme)
             how = f"that needs {needed[0]}; install it with: pip install {needed[1]}" if needed else str(error)
             raise ImportError(f"cannot {doing} {url}: {how}") from error
         except ValueError as error:

@@ -110,7 +110,7 @@ def verify(
     ----------
     labels : sequence of length n_train
         Labels of the training points, nearest to the query first; at most 20 of them. Numbers for regression. Where
-        everyone within a radius votes, only the labels of the points within it.
+        all points within a radius vote, only the labels of the points within it.
     target : hashable or number
         True label of the query.
     k : int

@@ -22,10 +22,11 @@ from pivotal.embed._onnx import OnnxModel
 from pivotal.embed._pixels import ImageHistograms, ImagePixels
 from pivotal.embed._sentences import Model2VecText, SentenceTransformerText
 from pivotal.embed._tfidf import TfidfText
-from pivotal.embed._vector_cache import EmbeddingCache
+from pivotal.embed._vector_cache import CachedModel, EmbeddingCache
 from pivotal.embed._vision import OpenClipImages, TimmImages
 
 __all__ = [
+    "CachedModel",
     "CallableModel",
     "Embedder",
     "EmbeddingCache",

@@ -28,6 +28,7 @@ class Entry(NamedTuple):
     modality: str
     what: str
     extra: str
+    kind: type[Embedder]
     make: Callable[..., Embedder]
 
 
@@ -60,22 +61,33 @@ def _from_python(argument: str, **options: Any) -> Embedder:
 
 
 _ENTRIES: Final = (
-    Entry("tfidf", "text", "TF-IDF of words and character n-grams; tfidf:256 reduces it by SVD", "", TfidfText),
-    Entry("pixels", "image", "principal components of the pixels; pixels:32 keeps 32", "", ImagePixels),
-    Entry("histograms", "image", "principal components of histograms of gradients and colours", "", ImageHistograms),
+    Entry(
+        "tfidf", "text", "TF-IDF of words and character n-grams; tfidf:256 reduces it by SVD", "", TfidfText, TfidfText
+    ),
+    Entry("pixels", "image", "principal components of the pixels; pixels:32 keeps 32", "", ImagePixels, ImagePixels),
+    Entry(
+        "histograms",
+        "image",
+        "principal components of histograms of gradients and colours",
+        "",
+        ImageHistograms,
+        ImageHistograms,
+    ),
     Entry(
         "sentence-transformers",
         "text",
         "a folder or name, as in sentence-transformers:my-model",
         "text-models",
         SentenceTransformerText,
+        SentenceTransformerText,
     ),
-    Entry("model2vec", "text", "a folder or name, as in model2vec:my-model", "model2vec", Model2VecText),
+    Entry("model2vec", "text", "a folder or name, as in model2vec:my-model", "model2vec", Model2VecText, Model2VecText),
     Entry(
         "timm",
         "image",
         "a folder, or a name and weights, as in timm:resnet18@resnet18.pt",
         "image-models",
+        TimmImages,
         _named_network(TimmImages),
     ),
     Entry(
@@ -83,12 +95,22 @@ _ENTRIES: Final = (
         "image",
         "a folder, or a name and weights, as in open_clip:ViT-B-32@clip.pt",
         "image-models",
+        OpenClipImages,
         _named_network(OpenClipImages),
     ),
-    Entry("onnx", "any", "a file, as in onnx:model.onnx", "onnx", OnnxModel),
-    Entry("python", "any", "a function of yours, as in python:my_module:embed or python:my.py:embed", "", _from_python),
+    Entry("onnx", "any", "a file, as in onnx:model.onnx", "onnx", OnnxModel, OnnxModel),
+    Entry(
+        "python",
+        "any",
+        "a function of yours, as in python:my_module:embed or python:my.py:embed",
+        "",
+        CallableModel,
+        _from_python,
+    ),
 )
 _COUNT: Final = re.compile(r"\d+")
+_ELSEWHERE: Final = ("missing", "root", "progress")  # given by what reads tables
+_FOR_ALL: Final = ("batch_size", "device", "cache", *_ELSEWHERE)
 
 
 def catalogue() -> tuple[Entry, ...]:
@@ -106,8 +128,8 @@ def as_embedder(embedder: Any, **options: Any) -> Embedder:
         "tfidf:256", "histograms", "timm:resnet18@weights.pt", "onnx:model.onnx". Anything else is taken as by
         `CallableModel`.
     **options
-        Arguments of the embedder: batch_size, device, cache, missing, root, progress; those that it does not have are
-        omitted.
+        Arguments of the embedder. Of batch_size, device, cache, missing, root and progress, those that it does not
+        have are omitted; any other must be one of its own.
 
     Examples
     --------
@@ -118,7 +140,7 @@ def as_embedder(embedder: Any, **options: Any) -> Embedder:
     if isinstance(embedder, Embedder):
         return embedder
     if not isinstance(embedder, str):
-        return CallableModel(embedder, **_known(CallableModel, options))
+        return CallableModel(embedder, **_known(CallableModel, "a model of your own", options))
     name, colon, argument = embedder.partition(":")
     entry = next((one for one in _ENTRIES if one.name == name), None)
     if entry is None:
@@ -127,17 +149,21 @@ def as_embedder(embedder: Any, **options: Any) -> Embedder:
         if colon and not _COUNT.fullmatch(argument):
             raise ValueError(f"{name}: must be followed by a number of components; got {embedder!r}.")
         count = {"n_components": int(argument)} if colon else {}
-        return entry.make(**count, **_known(entry.make, options))
+        return entry.make(**count, **_known(entry.kind, name, options))
     if not argument:
         raise ValueError(f"embed must say what {name} is to load: {entry.what}; got {embedder!r}.")
-    return entry.make(argument, **_known(entry.make, options))
+    return entry.make(argument, **_known(entry.kind, name, options))
 
 
-def _known(make: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that a class or function takes; all where it takes any."""
-    parameters = inspect.signature(make).parameters
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        if make is _from_python:
-            return _known(CallableModel, options)
-        return options
-    return {name: option for name, option in options.items() if name in parameters}
+def _known(kind: type[Embedder], name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that an embedder takes; raise for one that is not for all and that it does not have."""
+    own = [
+        one.name
+        for one in inspect.signature(kind).parameters.values()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY or one.name == "modality"
+    ]
+    strange = next((option for option in options if option not in own and option not in _FOR_ALL), None)
+    if strange is not None:
+        ours = ", ".join(option for option in own if option not in _ELSEWHERE)
+        raise ValueError(f"{name} has no option {strange!r}; it has {ours or 'none'}.")
+    return {option: content for option, content in options.items() if option in own}

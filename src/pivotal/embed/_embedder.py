@@ -28,8 +28,8 @@ class Embedder(ABC):
     Parameters
     ----------
     missing : {"raise", "fill"}
-        What to do about images that are missing or damaged: raise, or give them the mean of the vectors that `fit` saw.
-        Missing texts are empty texts.
+        What to do about images that are missing or damaged: raise, or give each a vector that is about as far from all
+        others as these are from each other, so that it is near to none. Missing texts are empty texts.
     root : path-like, optional
         Folder that paths of images are relative to, and outside of which no file is opened.
     progress : bool, default=False
@@ -57,6 +57,8 @@ class Embedder(ABC):
         self.missing, self.root, self.progress = missing, root, progress
         self.missing_: dict[str, int] = {}
         self._mean: AnyArray | None = None
+        self._radius = 0.0
+        self._random = np.random.default_rng(0)
 
     def fit(self, items: Any, y: Any = None) -> Self:
         """Learn from items what has to be learned; `y` is not looked at.
@@ -90,12 +92,18 @@ class Embedder(ABC):
             )
 
     def _fill(self, vectors: AnyArray, absent: IndexArray, *, learn: bool) -> AnyArray:
-        """Give items that are missing the mean of those that `fit` saw."""
-        if learn:
+        """Put items that are missing as far from the mean as those that `fit` saw, each in a direction of its own.
+
+        At the mean itself they would be nearer to every item than the others are, and be everything's neighbours.
+        """
+        if learn or self._mean is None:
             there = np.delete(vectors, absent, axis=0) if len(absent) else vectors
-            self._mean = there.mean(axis=0, dtype=np.float64).astype(vectors.dtype)
+            self._mean = there.mean(axis=0, dtype=np.float64)
+            self._radius = float(np.sqrt(np.einsum("ij,ij->", off := there - self._mean, off) / len(there)))
+            self._random = np.random.default_rng(0)
         if len(absent):
-            vectors[absent] = 0.0 if self._mean is None else self._mean
+            directions = unit_rows(self._random.normal(size=(len(absent), vectors.shape[1])))
+            vectors[absent] = self._mean + self._radius * directions
         return vectors
 
 
@@ -185,7 +193,7 @@ class ModelEmbedder(Embedder):
             return None
         if not self._digest:
             self._digest = digest(type(self).__name__.encode(), *self._identity()).hex()
-        return self.cache.for_model(self._digest)
+        return self.cache.for_model(self._digest, self.note.removeprefix("by ").removeprefix("the "))
 
     def _vectors(self, given: Any, *, learn: bool) -> AnyArray:
         """Return the vectors of items: those on disk, and those that are computed now and then put there."""

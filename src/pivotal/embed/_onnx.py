@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from pivotal.core.types import AnyArray
+from pivotal.core.validation import check_count
 from pivotal.embed._embedder import Modality, ModelEmbedder
 from pivotal.embed._items import digest
 from pivotal.embed._vector_cache import EmbeddingCache
@@ -68,10 +69,13 @@ class OnnxModel(ModelEmbedder):
             progress=progress,
         )
         self.file = _find(Path(file))
-        self.mean, self.deviation, self.size, self.output = mean, deviation, size, output
+        self.mean, self.deviation = _per_colour(mean, "mean"), _per_colour(deviation, "deviation")
+        self.size, self.output = None if size is None else check_count(size, "size"), output
         self._tokenizer: Any = None
         self._input = self.model.get_inputs()[0]
-        self._names = [one.name for one in self.model.get_inputs()]
+        outputs = [one.name for one in self.model.get_outputs()]
+        if output is not None and output not in outputs:
+            raise ValueError(f"output must be one of {', '.join(outputs)}, which {self.file} has; got {output!r}.")
         self._kind = self._kind_of_input()
         self.modality: Modality = "image" if self._kind == "image" else "text"
 
@@ -175,6 +179,18 @@ class OnnxModel(ModelEmbedder):
         words = b"" if self._tokenizer is None else self._tokenizer.to_str().encode()
         options = (self.mean, self.deviation, self.size, self.output, self.normalize)
         return [*parts, words, repr(options).encode()]
+
+
+def _per_colour(numbers: Any, name: str) -> tuple[float, ...]:
+    """Return one number for each colour."""
+    try:
+        found = tuple(float(one) for one in numbers)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != 3 or not np.isfinite(found).all() or (name == "deviation" and min(found) <= 0.0):
+        more = ", more than 0" if name == "deviation" else ""
+        raise ValueError(f"{name} must be three numbers, for red, green and blue{more}; got {numbers!r}.")
+    return found
 
 
 def _find(path: Path) -> Path:

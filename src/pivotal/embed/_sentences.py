@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from pivotal.embed._embedder import ModelEmbedder
-from pivotal.embed._torch import choose_device, need_torch, not_only_weights, state_digest
+from pivotal.embed._torch import choose_device, import_package, need_torch, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
 __all__ = ["Model2VecText", "SentenceTransformerText"]
@@ -39,9 +43,29 @@ class SentenceTransformerText(_NamedTextModel):
     ----------
     name : path-like
         Folder with a model that was saved, or a name on the hub, which is downloaded where that is possible.
+    trust_remote_code : bool, default=False
+        Whether code that comes with the model may run.
     batch_size, device, normalize, cache, progress
         As in `ModelEmbedder`.
     """
+
+    def __init__(
+        self,
+        name: str | os.PathLike[str],
+        *,
+        trust_remote_code: bool = False,
+        batch_size: int | Literal["auto"] = "auto",
+        device: str = "auto",
+        normalize: bool = True,
+        cache: bool | str | os.PathLike[str] | EmbeddingCache = True,
+        progress: bool = False,
+    ) -> None:
+        super().__init__(
+            name, batch_size=batch_size, device=device, normalize=normalize, cache=cache, progress=progress
+        )
+        if not isinstance(trust_remote_code, bool):
+            raise TypeError(f"trust_remote_code must be True or False; got {trust_remote_code!r}.")
+        self.trust_remote_code = trust_remote_code
 
     @property
     def note(self) -> str:
@@ -49,25 +73,27 @@ class SentenceTransformerText(_NamedTextModel):
 
     def _load(self) -> Any:
         torch = need_torch("sentence-transformers", "text-models")
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise _missing("sentence-transformers", "text-models", error) from error
+        package = import_package("sentence-transformers", "text-models")
         device = choose_device(torch, self.device)
+        if not self.trust_remote_code:
+            _refuse_code(self.name)
         try:
-            return SentenceTransformer(self.name, device=device)
+            with _loading_bars(shown=self.progress):
+                return package.SentenceTransformer(self.name, device=device, trust_remote_code=self.trust_remote_code)
         except pickle.UnpicklingError as error:
             raise not_only_weights(self.name) from error
         except (OSError, ValueError, KeyError) as error:
+            if "trust_remote_code" in str(error):
+                raise _has_code(self.name) from error
             raise _not_loaded(self.name, "a model of sentence-transformers", error) from error
 
     def _encode(self, batch: list[Any]) -> Any:
         return self.model.encode(batch, batch_size=len(batch), show_progress_bar=False, convert_to_numpy=True)
 
     def _identity(self) -> list[bytes]:
+        model = self.model  # which says what is missing, where it cannot be loaded
         import sentence_transformers
 
-        model = self.model
         tokenizer: Any = getattr(model, "tokenizer", None)
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is not None:
@@ -103,12 +129,9 @@ class Model2VecText(_NamedTextModel):
         return f"by the model2vec model {_last(self.name)}"
 
     def _load(self) -> Any:
+        package = import_package("model2vec", "model2vec")
         try:
-            from model2vec import StaticModel
-        except ImportError as error:
-            raise _missing("model2vec", "model2vec", error) from error
-        try:
-            return StaticModel.from_pretrained(self.name)
+            return package.StaticModel.from_pretrained(self.name)
         except (OSError, ValueError, KeyError) as error:
             raise _not_loaded(self.name, "a model of model2vec", error) from error
 
@@ -127,9 +150,37 @@ def _last(name: str) -> str:
     return os.path.basename(os.path.normpath(name)) if os.path.isdir(name) else name  # noqa: PTH112, PTH119
 
 
-def _missing(package: str, extra: str, error: ImportError) -> ImportError:
-    why = "" if getattr(error, "name", "") == package.replace("-", "_") else f" ({str(error).splitlines()[0]})"
-    return ImportError(f"{package} cannot be imported{why}; install it with: pip install 'pivotal[{extra}]'")
+@contextmanager
+def _loading_bars(*, shown: bool) -> Iterator[None]:
+    """Keep transformers from showing bars of its own, unless bars were asked for."""
+    from transformers.utils import logging
+
+    before = logging.is_progress_bar_enabled()
+    if not shown:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if before:
+            logging.enable_progress_bar()
+
+
+def _refuse_code(name: str) -> None:
+    """Turn down a folder whose model has modules of its own: some versions of the package would import them."""
+    try:
+        modules = json.loads((Path(name) / "modules.json").read_text(encoding="utf-8"))
+        kinds = [str(one["type"]) for one in modules]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # no folder, or none that holds a model, which is said when it is loaded
+    if any(not kind.startswith("sentence_transformers.") for kind in kinds):
+        raise _has_code(name)
+
+
+def _has_code(name: str) -> ValueError:
+    return ValueError(
+        f"{name} brings code of its own, which is not run; where you trust it, use trust_remote_code=True, or "
+        "--embed-options trust_remote_code=true on the command line."
+    )
 
 
 def _not_loaded(name: str, what: str, error: Exception) -> ValueError:

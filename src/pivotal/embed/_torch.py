@@ -1,13 +1,15 @@
-"""torch, where it is installed: which device, and which weights."""
+"""torch and what builds on it, where it is installed: which device, and which weights."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from typing import Any
 
 from pivotal.core.identity import is_installed, token
 from pivotal.embed._items import digest
 
-__all__ = ["choose_device", "need_torch", "not_only_weights", "state_digest"]
+__all__ = ["choose_device", "import_package", "need_torch", "not_only_weights", "state_digest"]
 
 # Told with the weights, or set while vectors are computed.
 _ELSEWHERE = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"})
@@ -22,16 +24,47 @@ def need_torch(what: str, extra: str) -> Any:
     return torch
 
 
+def import_package(package: str, extra: str) -> Any:
+    """Import a package; raise where it is not installed, and where it is and its imports fail.
+
+    Parameters
+    ----------
+    package : str
+        As it is called where packages are installed from.
+    extra : str
+        Extra of this library that brings it.
+    """
+    module = package.replace("-", "_")
+    install = f"pip install 'pivotal[{extra}]'"
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:  # a folder of the user's with that name is no package
+        raise ImportError(f"{package} is not installed; install it with: {install}")
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # whatever a package does when it is imported
+        first: BaseException = error
+        while (before := first.__cause__ or first.__context__) is not None:
+            first = before  # the packages above it only say that it failed
+        reason = next(iter(str(first).splitlines()), type(first).__name__).rstrip(".")
+        raise ImportError(
+            f"{package} is installed, but cannot be imported: {reason}. Its packages must fit each other, torch and "
+            f"torchvision above all; install them together, in an environment of their own: {install}"
+        ) from error
+
+
 def choose_device(torch: Any, device: str) -> str:
     """Return the device to compute on: the one asked for, or the fastest there is."""
     if device != "auto":
         try:
-            return str(torch.device(device))
-        except RuntimeError as error:
-            first = str(error).splitlines()[0]
+            chosen = torch.device(device)
+            torch.zeros(1, device=chosen)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:  # torch asserts that it knows CUDA
+            first = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
             raise ValueError(
-                f"device must be one of torch's, such as cpu, cuda or mps; got {device!r} ({first})."
+                f"device must be one that torch has here, such as cpu, cuda or mps; got {device!r} ({first}). "
+                "Leave it out for the fastest there is."
             ) from None
+        return str(chosen)
     if torch.cuda.is_available():
         return "cuda"
     mps = getattr(torch.backends, "mps", None)

@@ -3,32 +3,38 @@
 A model has a folder, named by the digest of its content. In it are shards, files that are written once and never
 changed: each holds the digests of some items and their vectors. Processes that run at the same time write shards of
 their own, so none waits for another and none can spoil what another wrote; an item that two of them embed is stored
-twice, which does no harm. A shard that is damaged is as good as none.
+twice, which does no harm. A shard that is damaged is as good as none. Beside the shards, a small file names the model,
+for people who ask what is kept.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import re
 import secrets
-import shutil
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pivotal.core.atomic import atomic_open
+from pivotal.core.atomic import atomic_open, write_text
 from pivotal.core.notices import logger, notify
 from pivotal.core.types import AnyArray
 
-__all__ = ["DIGEST_BYTES", "EmbeddingCache", "ModelVectors", "default_folder"]
+__all__ = ["DIGEST_BYTES", "CachedModel", "EmbeddingCache", "ModelVectors", "default_folder"]
 
 DIGEST_BYTES: Final = 16
 _SHARD_ROWS: Final = 4096  # rows after which a shard is written
 _SHARD_SECONDS: Final = 5.0  # or time, so that an interruption costs little
 _FORMAT: Final = "2"  # pictures are turned as cameras say, and 16 bits are scaled, since 2
+_NAME_FILE: Final = "model.json"
+_VERSION_FOLDER, _MODEL_FOLDER = re.compile(r"v\d+"), re.compile(r"[0-9a-f]+")
+_OWN_FILE: Final = re.compile(r"(.+\.npz|model\.json|\..+\.tmp)")  # what runs that were killed left behind, too
 
 
 def default_folder() -> Path:
@@ -38,6 +44,25 @@ def default_folder() -> Path:
         return Path(chosen) / "embeddings"
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "pivotal" / "embeddings"
+
+
+class CachedModel(NamedTuple):
+    """What is kept of one model."""
+
+    name: str
+    """What it is; empty where that was not written down."""
+    key: str
+    """Digest of its content, in hexadecimal digits: the name of its folder."""
+    n_vectors: int
+    n_bytes: int
+    written: float
+    """When a vector was last added, in seconds since 1970."""
+    folder: Path
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version of the library uses it."""
+        return self.folder.parent.name == f"v{_FORMAT}"
 
 
 class EmbeddingCache:
@@ -63,24 +88,47 @@ class EmbeddingCache:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = default_folder() if folder is None else Path(folder)
 
-    def for_model(self, model: str) -> ModelVectors:
+    def for_model(self, model: str, name: str = "") -> ModelVectors:
         """Return what is known of one model.
 
         Parameters
         ----------
         model : str
             Digest of its content, in hexadecimal digits.
+        name : str, optional
+            What `models` calls it.
         """
-        return ModelVectors(self.folder / f"v{_FORMAT}" / model)
+        return ModelVectors(self.folder / f"v{_FORMAT}" / model, name)
+
+    def models(self) -> list[CachedModel]:
+        """Return what is kept, by model, the last written first; those of earlier versions of the library too."""
+        found = [_about(folder) for folder in self._model_folders()]
+        return sorted(found, key=lambda one: (-one.written, one.key))
 
     def size(self) -> int:
         """Return how many bytes all embeddings take."""
-        return sum(file.stat().st_size for file in self.folder.rglob("*.npz"))
+        return sum(one.n_bytes for one in self.models())
 
-    def clear(self) -> None:
-        """Delete all embeddings, those of earlier versions too."""
-        for folder in self.folder.glob("v[0-9]*"):
-            shutil.rmtree(folder, ignore_errors=True)
+    def clear(self, models: Sequence[CachedModel] | None = None) -> None:
+        """Delete embeddings: files of this cache's own, and nothing else that may be in its folder.
+
+        Parameters
+        ----------
+        models : sequence of CachedModel, optional
+            Which; all by default, those of earlier versions of the library too.
+        """
+        for folder in list(self._model_folders()) if models is None else [one.folder for one in models]:
+            for file in _own_files(folder):
+                with contextlib.suppress(OSError):  # another run may be deleting it
+                    file.unlink(missing_ok=True)
+            for emptied in (folder, folder.parent):
+                with contextlib.suppress(OSError):  # not empty
+                    emptied.rmdir()
+
+    def _model_folders(self) -> Iterator[Path]:
+        for version in self.folder.glob("v*"):
+            if _VERSION_FOLDER.fullmatch(version.name) and version.is_dir() and not version.is_symlink():
+                yield from (one for one in version.iterdir() if _MODEL_FOLDER.fullmatch(one.name) and one.is_dir())
 
 
 class ModelVectors:
@@ -89,10 +137,12 @@ class ModelVectors:
     Parameters
     ----------
     folder : Path
+    name : str, optional
+        What the model is called, for people.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, name: str = "") -> None:
+        self._folder, self._name = folder, name
         self._keys: list[bytes] = []
         self._vectors: list[AnyArray] = []
         self._since = time.monotonic()
@@ -153,6 +203,8 @@ class ModelVectors:
             self._folder.mkdir(parents=True, exist_ok=True)
             with atomic_open((self._folder / f"{secrets.token_hex(8)}.npz").resolve()) as file:
                 np.savez(file, keys=keys, vectors=vectors)
+            if self._name and not (self._folder / _NAME_FILE).exists():
+                write_text((self._folder / _NAME_FILE).resolve(), json.dumps({"model": self._name}) + "\n")
         except OSError as error:
             if not self._failed:
                 notify(f"embeddings are not cached, so that they are computed again next time: {error}")
@@ -179,3 +231,42 @@ def _read(file: Path) -> tuple[list[bytes], AnyArray] | None:
         return None
     flat = np.ascontiguousarray(keys).tobytes()
     return [flat[at : at + DIGEST_BYTES] for at in range(0, len(flat), DIGEST_BYTES)], vectors
+
+
+def _own_files(folder: Path) -> list[Path]:
+    """Return the files that this cache has made in the folder of a model."""
+    try:
+        return sorted(one for one in folder.iterdir() if _OWN_FILE.fullmatch(one.name))
+    except OSError:  # deleted by another run
+        return []
+
+
+def _about(folder: Path) -> CachedModel:
+    n_vectors, n_bytes, written = 0, 0, 0.0
+    for file in _own_files(folder):
+        try:
+            status = file.stat()
+        except OSError:
+            continue
+        n_bytes, written = n_bytes + status.st_size, max(written, status.st_mtime)
+        n_vectors += _count(file) if file.suffix == ".npz" else 0
+    return CachedModel(_name_in(folder), folder.name, n_vectors, n_bytes, written, folder)
+
+
+def _count(file: Path) -> int:
+    """Return how many vectors a shard holds, by its header alone; 0 for one that is damaged."""
+    try:
+        with zipfile.ZipFile(file) as shard, shard.open("keys.npy") as keys:
+            if np.lib.format.read_magic(keys) != (1, 0):
+                return 0
+            return int(np.lib.format.read_array_header_1_0(keys)[0][0])
+    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
+        return 0
+
+
+def _name_in(folder: Path) -> str:
+    try:
+        name = json.loads((folder / _NAME_FILE).read_text(encoding="utf-8"))["model"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return name if isinstance(name, str) else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pivotal.embed._embedder import ModelEmbedder
-from pivotal.embed._torch import choose_device, need_torch, not_only_weights, state_digest
+from pivotal.embed._torch import choose_device, import_package, need_torch, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
 __all__ = ["OpenClipImages", "TimmImages"]
@@ -54,7 +54,7 @@ class _Network(ModelEmbedder):
             progress=progress,
         )
         self.name, self.weights = os.fspath(name), None if weights is None else Path(weights)
-        if self.weights is not None and not self.weights.is_file():
+        if self.weights is not None and not self.weights.is_file() and not self._may_be_tag(self.weights):
             raise FileNotFoundError(
                 f"weights must name a file with the weights of {self.name}; there is no file {self.weights}."
             )
@@ -63,20 +63,17 @@ class _Network(ModelEmbedder):
 
     @property
     def note(self) -> str:
-        whose = f" with the weights in {self.weights.name}" if self.weights is not None else ""
+        inside = "in " if self.weights is not None and self.weights.is_file() else ""
+        whose = f" with the weights {inside}{self.weights.name}" if self.weights is not None else ""
         name = Path(self.name).name if Path(self.name).is_dir() else self.name
         return f"by the {self._package} network {name}{whose}"
 
     def _load(self) -> Any:
         self._torch = need_torch(self._package, "image-models")
+        package = import_package(self._package, "image-models")
         device = choose_device(self._torch, self.device)
         try:
-            network, self._transform = self._build()
-        except ImportError as error:
-            first = str(error).splitlines()[0]
-            raise ImportError(
-                f"{self._package} cannot be imported ({first}); install it with: pip install 'pivotal[image-models]'"
-            ) from error
+            network, self._transform = self._build(package)
         except pickle.UnpicklingError as error:
             raise not_only_weights(self.name if self.weights is None else str(self.weights)) from error
         except (OSError, RuntimeError, ValueError, KeyError) as error:
@@ -84,7 +81,11 @@ class _Network(ModelEmbedder):
             raise ValueError(f"{self.name} cannot be loaded by {self._package}: {first}") from error
         return network.to(device).eval()
 
-    def _build(self) -> tuple[Any, Any]:
+    def _may_be_tag(self, weights: Path) -> bool:
+        """Whether weights that are no file may be known to the package by that name."""
+        return False
+
+    def _build(self, package: Any) -> tuple[Any, Any]:
         """Return the network, and the function that makes tensors of Pillow images."""
         raise NotImplementedError
 
@@ -119,16 +120,15 @@ class TimmImages(_Network):
 
     _package = "timm"
 
-    def _build(self) -> tuple[Any, Any]:
-        import timm
+    def _build(self, package: Any) -> tuple[Any, Any]:
         from timm.data import create_transform, resolve_model_data_config
 
         if Path(self.name).is_dir():
-            network = timm.create_model(f"local-dir:{self.name}", pretrained=True, num_classes=0)
+            network = package.create_model(f"local-dir:{self.name}", pretrained=True, num_classes=0)
         elif self.weights is None:
-            network = timm.create_model(self.name, pretrained=True, num_classes=0)
+            network = package.create_model(self.name, pretrained=True, num_classes=0)
         else:
-            network = timm.create_model(self.name, pretrained=False, num_classes=0)
+            network = package.create_model(self.name, pretrained=False, num_classes=0)
             self._fill_in(network)
         return network, create_transform(**resolve_model_data_config(network), is_training=False)
 
@@ -160,15 +160,16 @@ class OpenClipImages(_Network):
 
     _package = "open_clip"
 
-    def _build(self) -> tuple[Any, Any]:
-        import open_clip
+    def _may_be_tag(self, weights: Path) -> bool:
+        return len(weights.parts) == 1 and not weights.suffix
 
+    def _build(self, package: Any) -> tuple[Any, Any]:
         if Path(self.name).is_dir():
-            network, _, transform = open_clip.create_model_and_transforms(f"local-dir:{self.name}")
+            network, _, transform = package.create_model_and_transforms(f"local-dir:{self.name}")
             return network, transform
         if self.weights is None:
             raise ValueError("a CLIP model needs weights; give a file, or a folder with a model.")
-        network, _, transform = open_clip.create_model_and_transforms(self.name, pretrained=str(self.weights))
+        network, _, transform = package.create_model_and_transforms(self.name, pretrained=str(self.weights))
         return network, transform
 
     def _call(self, tensors: Any) -> Any:

@@ -23,13 +23,13 @@ from pivotal.engine.solver import Block, Solver
 from pivotal.engine.solvers import make_solver
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.engine.truncation import Truncation
-from pivotal.results.per_query import PerQueryRecorder, Rows
+from pivotal.results.per_query import PerQueryRecorder, QueryRows
 from pivotal.results.values import Values
 
 # Lists of more than this part of all points are cheapest to get by sorting all of them.
 _SORTED_ANYWAY = 8
 
-__all__ = ["Engine", "Solved"]
+__all__ = ["Engine", "Solved", "SolvedRows"]
 
 
 class Solved(NamedTuple):
@@ -48,11 +48,24 @@ class Solved(NamedTuple):
     """As `Engine.precision`."""
 
 
+class SolvedRows(NamedTuple):
+    """The same where every point has a value: no list of them is needed."""
+
+    rows: FloatArray
+    """Values in the order of the training points, shape (n_queries, n_train)."""
+
+    utilities: Utilities
+    """What else is known of the queries."""
+
+    precision: tuple[int, float]
+    """As `Engine.precision`."""
+
+
 @dataclass(frozen=True)
 class _RecordedSums(RunningSums):
     """The sums, with the values of single queries where they are kept."""
 
-    rows: tuple[Rows, ...] = ()
+    rows: tuple[QueryRows, ...] = ()
 
 
 class Engine(SummingEngine):
@@ -103,6 +116,9 @@ class Engine(SummingEngine):
         self._solver_for(self.depth)  # what cannot be solved is said before any search
         self._sums = _RecordedSums.nothing(labels.shape[0])
 
+    one_label = True
+    """Whether a point has one label: then `order_labels` are what it votes for."""
+
     @property
     def weighted(self) -> bool:
         """Whether votes differ."""
@@ -119,9 +135,22 @@ class Engine(SummingEngine):
         sorts = self.depth == self.n_players or (top_k and self.depth * _SORTED_ANYWAY > self.n_players)
         return self._solver_for(self.depth) if sorts else None
 
-    def dropped(self, labels: AnyArray, targets: AnyArray) -> FloatArray:
-        """Return a bound, for each query, on what the points beyond its list could have changed."""
-        return self._lists.dropped(Block(labels, None, targets))
+    def order_labels(self) -> tuple[AnyArray, int]:
+        """Return labels of the points such that points of one label may change places, and how many codes they are.
+
+        The number is 0 where they are no codes.
+        """
+        return self.labels, 0 if self.game.task == "regression" else self.n_classes
+
+    def solve_block(self, block: Block, solver: Solver, scratch: tuple[Any, ...], out: FloatArray) -> None:
+        """Fill `out` with the values of the points of a block, whose labels are those of `order_labels`."""
+        solver.solve(block, scratch, out)
+
+    def utilities(self, block: Block, depth: int) -> Utilities:
+        """Return what else is known of queries with whole lists of this length, of which a block holds the first."""
+        whole = np.broadcast_to(block.labels[:, :1], (len(block.targets), depth))
+        dropped = self._lists.dropped(Block(whole, None, block.targets))
+        return Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
 
     def sums(self) -> tuple[PointSums, QueryTotals]:
         """Return a copy of the sums so far, and what else was counted."""
@@ -167,17 +196,35 @@ class Engine(SummingEngine):
         utilities = Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
         return Solved(indices, values, utilities, self.precision())
 
-    def count(self, solved: Solved, targets: AnyArray, weights: FloatArray | None = None) -> None:
+    def count(self, solved: Solved | SolvedRows, targets: AnyArray, weights: FloatArray | None = None) -> None:
         """Count queries that are solved: the other half of `add`."""
+        depth, error = solved.precision
+        self._remote_precision = max(depth, self._remote_precision[0]), max(error, self._remote_precision[1])
+        if isinstance(solved, SolvedRows):
+            self._count_rows(solved, weights)
+            return
         # Arrays that were sent may be read-only, for which numba would compile the kernel once more.
         indices = np.require(solved.indices, requirements=["C", "W"])
         values = np.require(solved.values, requirements=["C", "W"])
         rows = self._sums.rows
         if self._recorder is not None:
             rows += (self._recorder.record(indices, values, targets),)
-        depth, error = solved.precision
-        self._remote_precision = max(depth, self._remote_precision[0]), max(error, self._remote_precision[1])
         self._sums = self._sums.plus(indices, values, solved.utilities, weights, rows=rows)
+
+    def _count_rows(self, solved: SolvedRows, weights: FloatArray | None) -> None:
+        from pivotal.kernels.accumulate import add_rows
+
+        rows = np.require(solved.rows, requirements=["C", "W"])
+        if weights is not None:
+            rows *= weights[:, np.newaxis]
+        points, totals = self.sums()
+        heavy = points.ready(len(rows), weights)
+
+        def add(part: slice) -> None:
+            add_rows(rows, part.start, part.stop, heavy, points.sums)
+
+        run_all(add, slices(points.n_points, points.n_points, self._n_threads, len(rows)), self._n_threads)
+        self.hold(points, totals.add(solved.utilities, weights))
 
     def for_worker(self) -> Engine:
         """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
@@ -205,7 +252,7 @@ class Engine(SummingEngine):
         other._sums = _RecordedSums.nothing(labels.shape[0])
         return other
 
-    def hold(self, points: PointSums, totals: QueryTotals, rows: Sequence[Rows] = ()) -> None:
+    def hold(self, points: PointSums, totals: QueryTotals, rows: Sequence[QueryRows] = ()) -> None:
         """Take sums that `sums` began and more queries went into, with what is kept of those queries."""
         # One assignment: a block that is interrupted counts whole or not at all.
         self._sums = _RecordedSums(points, totals, (*self._sums.rows, *rows))
@@ -219,7 +266,7 @@ class Engine(SummingEngine):
         targets: AnyArray,
     ) -> None:
         """Take sums that were added up elsewhere, and the values of the single queries that they are sums of."""
-        rows: tuple[Rows, ...] = ()
+        rows: tuple[QueryRows, ...] = ()
         if self._recorder is not None:
             self._recorder.reserve(len(targets), values.shape[1], rows)
             rows = (self._recorder.record(indices, values, targets),)

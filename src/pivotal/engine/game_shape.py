@@ -34,7 +34,7 @@ class GameSpec(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GameShape:
-    """Who plays the game of one query, and how they vote.
+    """The players in the game of one query, and how they vote.
 
     Parameters
     ----------

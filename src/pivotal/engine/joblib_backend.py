@@ -22,13 +22,14 @@ from joblib.parallel import get_active_backend
 from pivotal.core.notices import notify
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import chosen_backend
-from pivotal.core.types import AnyArray, FloatArray
-from pivotal.engine.exact import Engine, Solved
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.engine.exact import Engine, Solved, SolvedRows
 from pivotal.engine.multilabel import MultiLabelEngine
 from pivotal.engine.passes import QueryCounter
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.truncation import NeighborVotes
-from pivotal.neighbors import ChunkedIndex, Index, blocks
+from pivotal.engine.whole_orders import WholeOrders
+from pivotal.neighbors import BruteIndex, ChunkedIndex, Index, blocks
 
 __all__ = ["WorkerTask", "Workers", "chosen_workers", "supports_backend", "warn_backend_unused", "why_backend_unused"]
 
@@ -50,14 +51,20 @@ class WorkerTask:
         As `Index.for_worker` returns it.
     voters : Voters
         Says how many neighbours the engine wants.
+    lists : bool, default=False
+        Whether lists of neighbours are wanted back even where values of all points would do.
     """
 
     engine: Engine
     index: Index
     voters: NeighborVotes
+    lists: bool = False
 
-    def run(self, X: Any, first: int, targets: AnyArray) -> Solved:
+    def run(self, X: Any, first: int, targets: AnyArray) -> Solved | SolvedRows:
         """Solve a block of queries; X is None for the training points from `first` on, and otherwise the block."""
+        whole = None if self.lists else WholeOrders.of(self.engine, self.index, self.voters, 1)
+        if whole is not None:
+            return self._solve_whole(whole, X, first, targets)
 
         def search(depth: int) -> Any:
             if X is None:
@@ -65,6 +72,18 @@ class WorkerTask:
             return self.index.search(X, depth)
 
         return self.engine.solved(*self.voters.of(search, targets, first), targets)
+
+    def _solve_whole(self, whole: WholeOrders, X: Any, first: int, targets: AnyArray) -> SolvedRows:
+        index = self.index
+        assert isinstance(index, BruteIndex)  # no other has whole orders
+
+        def queries(part: slice) -> tuple[Any, IndexArray]:
+            if X is None:
+                own = np.arange(first + part.start, first + part.stop)
+                return index.own_rows(own[0], own[-1] + 1), own
+            return index.rows(X[part]), np.full(part.stop - part.start, -1)
+
+        return whole.solved(queries, targets, first)
 
 
 @dataclass(frozen=True)
@@ -134,14 +153,14 @@ class Workers:
             few = -(-len(targets) // (_BLOCKS_PER_WORKER * self.n_workers))
             block_size = min(few, task.index.block_size(depth, budget // self.n_workers))
         tasks = list(blocks(len(targets), block_size))
-        # Nobody waits for what is added up here, so what comes back might pile up: some of the tasks at a time.
+        # What is added up here is not waited for, so what comes back might pile up: some of the tasks at a time.
         at_once = max(2 * self.n_workers, budget // (_ENTRY_BYTES * depth * block_size))
         if not self.streams_results:
             at_once = min(at_once, _BLOCKS_PER_WORKER * self.n_workers)
         how: dict[str, Any] = {
             "return_as": "generator" if self.streams_results else "list",
             "batch_size": 1,
-            "mmap_mode": "c",  # nobody writes to the arrays, but for read-only ones numba would compile kernels again
+            "mmap_mode": "c",  # the arrays are not written to, but for read-only ones numba would compile kernels again
         }
         for step in engine.passes(len(targets)):
             with (
@@ -189,7 +208,7 @@ def chosen_workers(n_jobs: int | None) -> Workers | None:
 def supports_backend(engine: QueryCounter, index: Index) -> TypeGuard[Engine]:
     """Return whether blocks of queries can be solved elsewhere.
 
-    They are for exact games of the k nearest with one label per point. Samplers, games of everyone within a radius and
+    They are for exact games of the k nearest with one label per point. Samplers, games of points within a radius and
     many labels per point stay in threads here, and so do training points in a file, which is read once for all of a
     block.
     """
@@ -203,7 +222,7 @@ def why_backend_unused(engine: QueryCounter, index: Index) -> str:
         return "training points in a file are read once for all of a block"
     if isinstance(engine, MultiLabelEngine):
         return "many labels per point are valued here"
-    return "everyone within a radius is counted here" if isinstance(engine, RadiusEngine) else "samples are drawn here"
+    return "points within a radius are counted here" if isinstance(engine, RadiusEngine) else "samples are drawn here"
 
 
 def warn_backend_unused(n_jobs: int | None, reason: str) -> None:
@@ -229,7 +248,7 @@ def _pack(task: WorkerTask) -> Sequence[AnyArray]:
     return [np.frombuffer(part, np.uint8) for part in (rest, *(array.raw() for array in arrays))]
 
 
-def _run(X: Any, first: int, targets: AnyArray, *parts: AnyArray) -> Solved:
+def _run(X: Any, first: int, targets: AnyArray, *parts: AnyArray) -> Solved | SolvedRows:
     """Unpack a task and run it, in a worker."""
     with parallel_config("sequential"):  # for code that calls joblib in there
         task: WorkerTask = pickle.loads(parts[0].data, buffers=parts[1:])

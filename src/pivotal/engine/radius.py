@@ -1,4 +1,4 @@
-"""From balls to the values of the training points: the engine of games that everyone within a radius plays.
+"""From balls to the values of the training points: the engine of games of all points within a radius.
 
 The counterpart of `pivotal.engine.exact` for `Threshold`. Which points are in the ball of a query is all that matters:
 there are no ranks, no k and nothing to truncate, and the values are exact whatever the semivalue.
@@ -75,7 +75,7 @@ class RadiusEngine(SummingEngine):
         indices : iterable of Balls
             The balls of the queries, in their order, some at a time.
         votes : None
-            Everyone has one vote.
+            Each point has one vote.
         targets : int32 array of shape (n_queries,)
             True class of each query.
         weights : float64 array of shape (n_queries,), optional

@@ -42,7 +42,7 @@ class Ordering(NamedTuple):
     """A `pivotal.kernels.radix.Scores`."""
 
     words: Any
-    """A `pivotal.kernels.radix.Words`."""
+    """A `pivotal.kernels.radix.SortWords`."""
 
     sorter: Any
     """A `pivotal.kernels.radix.Sorter`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,15 @@ class _HardSolver(_UnweightedSolver):
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.hard import hard_values
 
-        how = (*self._rules(), *scratch, out)
+        how = (*self._rules, *scratch, out)
         hard_values(block.labels, block.targets, *how)
 
     def solve_orders(self, ordering: Ordering, scratch: tuple[Any, ...]) -> None:
         from pivotal.kernels.ordered_hard import hard_orders
 
-        hard_orders(*ordering, *self._rules(), *scratch)
+        hard_orders(*ordering, *self._rules, *scratch)
 
+    @cached_property
     def _rules(self) -> tuple[Any, ...]:
         # A lead above the threshold wins: ties win when a lead of 0 is above it.
         threshold = -1 if self.game.tie == "win" else 0
@@ -87,12 +89,12 @@ class _HardSolver(_UnweightedSolver):
 
 class _PluralitySolver(_UnweightedSolver):
     def scratch(self) -> tuple[Any, ...]:
-        from pivotal.kernels.plurality import make_ballots
+        from pivotal.kernels.plurality import make_plurality_scratch
 
         return (
             np.full(self.n_classes, -1, dtype=np.int32),
             np.empty(self.n, dtype=np.int32),
-            make_ballots(min(self.n_classes, self.n) + 1, self.k),
+            make_plurality_scratch(min(self.n_classes, self.n) + 1, self.k),
         )
 
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
@@ -232,6 +234,11 @@ class _Weighted(Solver):
 class _WeightedHardSolver(_Weighted):
     game: Hard
 
+    @cached_property
+    def _rules(self) -> tuple[float, bool, bool]:
+        scale = _weight_of_a_class(self.game, self.n_classes)
+        return scale, self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes)
+
     def _scratch_sizes(self, ranks: int) -> tuple[int, int]:
         from pivotal.kernels.weighted import hard_scratch
 
@@ -245,8 +252,8 @@ class _WeightedHardSolver(_Weighted):
         labels, votes, targets = block
         assert votes is not None
         reals, integers = scratch
-        weight *= _weight_of_a_class(self.game, self.n_classes)
-        ties_win, absent = self.game.tie == "win", not self.game.sees_only_top_k(self.n_classes)
+        scale, ties_win, absent = self._rules
+        weight *= scale
         hard_weighted(
             labels, votes, targets, self.n_classes, self.k, p, weight, ranks, ties_win, absent, reals, integers, out
         )
@@ -274,6 +281,19 @@ class _WeightedAverageSolver(_Weighted):
         add(terms, block.votes, empty, self.k, p, weight, ranks, reals, integers, out)
 
 
+_CLOSED_FORMS: dict[type[Game], Callable[..., Solver]] = {
+    Hard: _HardSolver,
+    Plurality: _PluralitySolver,
+    Soft: _SoftSolver,
+    Regression: _RegressionSolver,
+}
+_TABLES: dict[type[Game], Callable[..., Solver]] = {
+    Hard: _WeightedHardSolver,
+    Soft: _WeightedAverageSolver,
+    Regression: _WeightedAverageSolver,
+}
+
+
 def make_solver(
     game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int, largest_vote: int | None = None, tol: float = 0.0
 ) -> Solver:
@@ -295,21 +315,16 @@ def make_solver(
         return _MixtureSolver(game, [(weight, make_solver(part, *how)) for weight, part in game.parts()])
     if isinstance(game, RetrievalGame):
         return _RetrievalSolver(game, semivalue, k, n, n_classes)
-    if largest_vote is None:
-        closed_forms: dict[type[Game], Callable[..., Solver]] = {
-            Hard: _HardSolver,
-            Plurality: _PluralitySolver,
-            Soft: _SoftSolver,
-            Regression: _RegressionSolver,
-        }
-        return closed_forms[type(game)](game, semivalue, k, n, n_classes)
-    check_votes_allowed(game)
-    tables: dict[type[Game], Callable[..., Solver]] = {
-        Hard: _WeightedHardSolver,
-        Soft: _WeightedAverageSolver,
-        Regression: _WeightedAverageSolver,
-    }
-    return tables[type(game)](game, semivalue, k, n, n_classes, largest_vote, tol)
+    weighted = largest_vote is not None
+    if weighted:
+        check_votes_allowed(game)
+    solvers = _TABLES if weighted else _CLOSED_FORMS
+    if type(game) not in solvers:
+        raise TypeError(
+            f"the engine has no solver for the game {game!r}. "
+            'Use method="enumeration" for up to 20 training points, or add a solver to the package.'
+        )
+    return solvers[type(game)](game, semivalue, k, n, n_classes, *((largest_vote, tol) if weighted else ()))
 
 
 def check_votes_allowed(game: Game) -> None:

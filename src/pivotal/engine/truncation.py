@@ -1,4 +1,4 @@
-"""Lists of neighbours: how long they must be, what it costs to omit the points beyond them, and who votes how."""
+"""Lists of neighbours: how long they must be, what it costs to omit the points beyond them, and how they vote."""
 
 from __future__ import annotations
 

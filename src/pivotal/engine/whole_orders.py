@@ -1,13 +1,14 @@
 """Games that need whole orders: scores, order and values in one go.
 
-Lists of all points would be arrays of shape (queries, points). Here a thread takes a few queries at a time through
+Lists of all points would be arrays of shape (queries, points). Here some queries at a time go through
 
     scores  ->  order  ->  labels, nearest first  ->  values  ->  a row of values, in the order of the points
 
-in memory that it uses again for the next ones and that stays in its cache. When the threads have filled some rows, they
-add them to the sums, query after query, each thread a slice of the points. Every sum is made of the same additions in
-the same order as `Engine.count` makes them, so results are the same to the last bit, whatever the number of threads and
-the size of blocks.
+in memory that is used again for the next ones. A thread takes a few queries from their scores to their rows; where
+points must be prepared for every product, the scores of many queries are made first, by all threads. When they have
+filled some rows, they add them to the sums, query after query, each thread a slice of the points. Every sum is made of
+the same additions in the same order as `Engine.count` makes them, so results are the same to the last bit, whatever the
+number of threads and the size of blocks.
 
 Unweighted games go through one kernel, query by query. Where votes depend on distances, or the values of single
 queries are kept, the lists of a few queries are laid out between the steps.
@@ -16,33 +17,36 @@ queries are kept, the lists of a few queries are laid out between the steps.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pivotal.core.progress import tqdm
-from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
+from pivotal.core.threads import Threads, count_threads, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.exact import Engine
+from pivotal.engine.exact import Engine, SolvedRows
 from pivotal.engine.solver import Block, Ordering, Solver
 from pivotal.engine.totals import Utilities
 from pivotal.engine.truncation import NeighborVotes
 from pivotal.neighbors import Index, Orders, blocks, orders_of
-from pivotal.results.per_query import Rows
+from pivotal.results.per_query import QueryRows
 
 __all__ = ["WholeOrders"]
 
-# Entries of the tables of one thread, and the most where queries are few: a product with the points is made of pieces
-# of this many queries, and less is a waste.
+# Scores that a thread makes at once, and all threads where points are prepared anew each time.
 _ENTRIES_AT_ONCE = 2**19
-_MOST_ENTRIES = 2**20
-_QUERIES_AT_ONCE = 480
-_PIECES = (24, 8, 1)
-# Bytes of rows that wait to be added: they stay in the cache that threads share. Entries of a block of queries, which
-# counts whole or not at all.
-_ROWS_BYTES = 2**24
+_ENTRIES_PREPARED_AGAIN = 2**24
+# Queries that a thread takes at once, at most; and a multiple of this many, as products are made of so many.
+_TASK_QUERIES = 480
+_QUERIES_MULTIPLIED = 4
+# Bytes of rows that wait to be added: they stay in the cache that threads share.
+_ROWS_BYTES = 2**23
+# Entries of a block of queries, which counts whole or not at all.
 _BLOCK_ENTRIES = 2**27
+
+_ALONE = Threads(1)
 
 Queries = Callable[[slice], tuple[Any, IndexArray]]
 
@@ -50,19 +54,51 @@ Queries = Callable[[slice], tuple[Any, IndexArray]]
 class _Room(NamedTuple):
     """Memory of one thread."""
 
-    sort_scratch: Any
+    score_scratch: Any
+    """None where scores are made by all threads together."""
+    sorter: Any
     lists: Any
     scratch: tuple[Any, ...]
 
 
+class _Work(NamedTuple):
+    """Memory of all threads together, of each of them, and the threads."""
+
+    rows: FloatArray
+    score_scratch: Any
+    """None where every thread makes scores of its own."""
+    rooms: list[_Room]
+    threads: Threads
+    at_once: int
+    """Queries of a task, at most."""
+
+
+class _Batch(NamedTuple):
+    """What is to be counted; as in `WholeOrders.count`."""
+
+    queries: Queries
+    targets: AnyArray
+    weights: FloatArray | None
+    first: int = 0
+    """Number of the first query, for messages."""
+
+
 class _Task(NamedTuple):
-    """Some queries, and where what is found of them goes."""
+    """Some queries, their scores where they are made, and where what is found of them goes."""
 
     part: slice
+    scores: Any
     rows: FloatArray
     nearest: AnyArray
     votes: CodeArray | None
-    kept: dict[int, Rows]
+    kept: dict[int, QueryRows]
+
+    def of(self, part: slice) -> _Task:
+        """Some of them."""
+        here = slice(self.part.start + part.start, self.part.start + part.stop)
+        votes = None if self.votes is None else self.votes[part]
+        scores = None if self.scores is None else self.scores.part(part)
+        return _Task(here, scores, self.rows[part], self.nearest[part], votes, self.kept)
 
 
 class WholeOrders:
@@ -89,9 +125,7 @@ class WholeOrders:
         # Labels that the utility of the full set is made of: the nearest k, or all where third classes are absent.
         self._sees = min(engine.k, solver.n) if top_k else solver.n
         plain = not engine.weighted and engine.recorder is None
-        self._one_by_one = plain and solver.solves_orders and solver.n == engine.n_players
-        # Ranks of single queries are kept as they are, and points of one label may differ in their votes.
-        self._all_alike = not plain or engine.game.task == "regression"
+        self._one_by_one = plain and engine.one_label and solver.solves_orders and solver.n == engine.n_players
         self._voting = threading.Lock()  # weights may be a function of the user's
 
     @staticmethod
@@ -99,8 +133,7 @@ class WholeOrders:
         """Return what counts queries of this engine and index, or None if they do not call for it."""
         if not isinstance(engine, Engine) or (solver := engine.whole_solver()) is None:
             return None
-        n_codes = 0 if engine.game.task == "regression" else engine.n_classes
-        orders = orders_of(index, engine.labels, n_codes, distances=engine.weighted)
+        orders = orders_of(index, *engine.order_labels(), distances=engine.weighted)
         return None if orders is None else WholeOrders(engine, solver, orders, voters, count_threads(n_jobs))
 
     def count(
@@ -133,124 +166,150 @@ class WholeOrders:
             # Where the utility needs all labels, a block holds them; and votes that differ take their time.
             small = self._sees >= n_train // 2 or self._engine.weighted
             block_size = max(1, (_ROWS_BYTES // 8 if small else _BLOCK_ENTRIES) // n_train)
-        parts = list(blocks(len(targets), block_size))
-        n_rows = max(self._n_threads, min(block_size, _ROWS_BYTES // (8 * n_train)))
-        at_once = min(_queries_at_once(n_train), -(-n_rows // self._n_threads))
-        n_rows = max(1, n_rows // (at_once * self._n_threads)) * at_once * self._n_threads  # no thread waits for others
-        rows = np.empty((min(n_rows, len(targets)), n_train))
-        rooms = [self._room(at_once) for _ in range(self._n_threads)]
+        batch = _Batch(queries, targets, weights)
         with (
-            single_threaded_blas(),
+            self._working(min(block_size, len(targets))) as work,
             tqdm(total=len(targets), unit="query", disable=not progress, desc=self._engine.title) as bar,
         ):
-            for block in parts:
-                self._count_block(queries, targets, weights, block, rows, rooms)
+            for block in blocks(len(targets), block_size):
+                self._count_block(batch, block, work)
                 bar.update(block.stop - block.start)
 
-    def _count_block(
-        self,
-        queries: Queries,
-        targets: AnyArray,
-        weights: FloatArray | None,
-        block: slice,
-        rows: FloatArray,
-        rooms: list[_Room],
-    ) -> None:
+    def solved(self, queries: Queries, targets: AnyArray, first: int = 0) -> SolvedRows:
+        """Solve some queries without counting them, as `Engine.solved` does; parameters as in `count`.
+
+        The first of them has the number `first` among all, which messages about weights of the user's name.
+        """
+        rows = np.empty((len(targets), len(self._engine.labels)))
+
+        def keep(filled: FloatArray, part: slice) -> None:
+            rows[part] = filled
+
+        with self._working(len(targets)) as work:
+            known, _ = self._solve(_Batch(queries, targets, None, first), slice(0, len(targets)), work, keep)
+        return SolvedRows(rows, known, self._engine.precision())
+
+    @contextmanager
+    def _working(self, n_queries: int) -> Iterator[_Work]:
+        """Threads, and memory for as many of some queries as are worth having at once."""
+        n_train, n_threads = len(self._engine.labels), self._n_threads
+        n_rows = max(n_threads, min(n_queries, _ROWS_BYTES // (8 * n_train)))
+        at_once = max(1, min(_TASK_QUERIES, _ENTRIES_AT_ONCE // n_train, -(-n_rows // n_threads)))
+        if at_once > _QUERIES_MULTIPLIED:
+            at_once = at_once // _QUERIES_MULTIPLIED * _QUERIES_MULTIPLIED
+        n_rows = max(1, n_rows // (at_once * n_threads)) * at_once * n_threads  # no thread waits for others
+        together, alone = None, at_once
+        if self._orders.prepares_again:
+            n_scored = min(n_queries, _ENTRIES_PREPARED_AGAIN // n_train)
+            together, alone = self._orders.scratch(max(1, n_scored // n_rows) * n_rows, n_threads), 0
+        rooms = [self._room(at_once, alone) for _ in range(n_threads)]
+        with single_threaded_blas(), Threads(n_threads) as threads:
+            yield _Work(np.empty((min(n_rows, n_queries), n_train)), together, rooms, threads, at_once)
+
+    def _count_block(self, batch: _Batch, block: slice, work: _Work) -> None:
         from pivotal.kernels.accumulate import add_rows
 
         points, totals = self._engine.sums()
-        shape = block.stop - block.start, self._sees
-        nearest, votes = np.empty(shape, self._engine.labels.dtype), None
-        if self._engine.weighted:
-            votes = np.empty(shape, np.int32)
-        kept: dict[int, Rows] = {}
-        for start in range(block.start, block.stop, len(rows)):
-            stop = min(start + len(rows), block.stop)
-            filled = rows[: stop - start]
-            done = slice(start - block.start, stop - block.start)
-            task = _Task(slice(start, stop), filled, nearest[done], None if votes is None else votes[done], kept)
-            self._fill(queries, targets, task, rooms)
-            if weights is not None:
-                filled *= weights[start:stop, np.newaxis]
-            heavy = points.ready(stop - start, None if weights is None else weights[start:stop])
 
-            def add(part: slice, filled: FloatArray = filled, heavy: FloatArray = heavy) -> None:
+        def add_filled(filled: FloatArray, queries: slice) -> None:
+            weights = None if batch.weights is None else batch.weights[queries]
+            if weights is not None:
+                filled *= weights[:, np.newaxis]
+            heavy = points.ready(len(filled), weights)
+
+            def add(part: slice) -> None:
                 add_rows(filled, part.start, part.stop, heavy, points.sums)
 
-            run_all(add, slices(points.n_points, points.n_points, self._n_threads), self._n_threads)
-        engine, own = self._engine, targets[block]
-        dropped = engine.dropped(np.broadcast_to(nearest[:, :1], (len(own), self._solver.n)), own)
-        found = Block(nearest, votes, own)
-        known = Utilities.of(engine.game, found, dropped, engine.labels, engine.n_classes, engine.k)
-        totals = totals.add(known, None if weights is None else weights[block])
-        engine.hold(points, totals, [kept[start] for start in sorted(kept)])
+            work.threads.run(add, slices(points.n_points, points.n_points, self._n_threads))
 
-    def _fill(self, queries: Queries, targets: AnyArray, task: _Task, rooms: list[_Room]) -> None:
-        """Fill rows with the values of some queries, in threads, and `nearest` with the labels that decide a vote."""
-        idle = list(rooms)  # a thread takes one while it works
+        known, kept = self._solve(batch, block, work, add_filled)
+        totals = totals.add(known, None if batch.weights is None else batch.weights[block])
+        self._engine.hold(points, totals, kept)
 
-        def work(part: slice) -> None:
+    def _solve(
+        self, batch: _Batch, block: slice, work: _Work, take: Callable[[FloatArray, slice], None]
+    ) -> tuple[Utilities, list[QueryRows]]:
+        """Hand out rows of values of a block of queries as they are filled; return what else is known of them."""
+        shape = block.stop - block.start, self._sees
+        nearest, votes = np.empty(shape, self._orders.words.labels.dtype), None
+        if self._engine.weighted:
+            votes = np.empty(shape, np.int32)
+        kept: dict[int, QueryRows] = {}
+        n_rows = len(work.rows)
+        n_scored = n_rows if work.score_scratch is None else len(work.score_scratch.made)
+        for first in range(block.start, block.stop, n_scored):
+            scored = slice(first, min(first + n_scored, block.stop))
+            scores = None
+            if work.score_scratch is not None:
+                scores = self._score(batch, scored, work.score_scratch, work.threads)
+            for start in range(scored.start, scored.stop, n_rows):
+                part = slice(start, min(start + n_rows, scored.stop))
+                filled, done = work.rows[: part.stop - start], slice(start - block.start, part.stop - block.start)
+                here = None if scores is None else scores.part(slice(start - first, part.stop - first))
+                found = nearest[done], None if votes is None else votes[done], kept
+                self._fill(_Task(part, here, filled, *found), batch, work)
+                take(filled, part)
+        known = self._engine.utilities(Block(nearest, votes, batch.targets[block]), self._solver.n)
+        return known, [kept[start] for start in sorted(kept)]
+
+    def _fill(self, task: _Task, batch: _Batch, work: _Work) -> None:
+        """Fill rows with the values of some queries, and `nearest` with the labels that decide a vote."""
+        idle = list(work.rooms)  # a thread takes one while it works
+
+        def fill(part: slice) -> None:
             room = idle.pop()
             try:
-                here = slice(task.part.start + part.start, task.part.start + part.stop)
-                X, own = queries(here)
-                scores = self._orders.scores(X, own, room.sort_scratch, all_alike=self._all_alike)
-                mine = _Task(
-                    here,
-                    task.rows[part],
-                    task.nearest[part],
-                    None if task.votes is None else task.votes[part],
-                    task.kept,
-                )
+                mine = task.of(part)
+                if mine.scores is None:
+                    mine = mine._replace(scores=self._score(batch, mine.part, room.score_scratch, _ALONE))
                 if self._one_by_one:
-                    how = scores, self._orders.words, room.sort_scratch.sorter, targets[here], room.lists
+                    how = mine.scores, self._orders.words, room.sorter, batch.targets[mine.part], room.lists
                     self._solver.solve_orders(Ordering(*how, mine.nearest, mine.rows), room.scratch)
                 else:
-                    self._solve_lists(scores, targets[here], mine, room)
+                    self._solve_lists(batch, mine, room)
             finally:
                 idle.append(room)
 
-        n_queries = task.part.stop - task.part.start
-        run_all(work, slices(n_queries, len(rooms[0].sort_scratch.products), self._n_threads), self._n_threads)
+        work.threads.run(fill, slices(len(task.rows), work.at_once, self._n_threads))
 
-    def _solve_lists(self, scores: Any, targets: AnyArray, task: _Task, room: _Room) -> None:
+    def _score(self, batch: _Batch, queries: slice, scratch: Any, threads: Threads) -> Any:
+        X, own = batch.queries(queries)
+        return self._orders.scores(X, own, scratch, threads)
+
+    def _solve_lists(self, batch: _Batch, task: _Task, room: _Room) -> None:
         """Fill the rows of some queries by way of their lists."""
         from pivotal.kernels.accumulate import scatter_rows
         from pivotal.kernels.radix import order_rows
 
-        count, depth = len(targets), self._solver.n
+        targets, depth = batch.targets[task.part], self._solver.n
+        count = len(targets)
         labels, indices, values = (array[:count] for array in room.lists)
-        order_rows(scores, self._orders.words, room.sort_scratch.sorter, labels, indices)
+        order_rows(task.scores, self._orders.words, room.sorter, labels, indices)
         votes = None
         if task.votes is not None:
-            distances = np.take_along_axis(scores.known, indices, axis=1)
+            distances = np.take_along_axis(task.scores.known, indices, axis=1)
             distances *= self._orders.unit
             with self._voting:
-                votes = self._voters.votes(distances, depth, task.part.start)
+                votes = self._voters.votes(distances, depth, batch.first + task.part.start)
             assert votes is not None
             votes = np.ascontiguousarray(votes)
             task.votes[...] = votes[:, : self._sees]
         if depth < labels.shape[1]:  # lists that a tolerance cuts short: the same as a search would find
             labels, indices = np.ascontiguousarray(labels[:, :depth]), np.ascontiguousarray(indices[:, :depth])
-        self._solver.solve(Block(labels, votes, targets), room.scratch, values)
+        self._engine.solve_block(Block(labels, votes, targets), self._solver, room.scratch, values)
         if self._engine.recorder is not None:
             task.kept[task.part.start] = self._engine.recorder.record(indices.astype(np.int64), values, targets)
         scatter_rows(indices, values, task.rows)
         task.nearest[...] = labels[:, : self._sees]
 
-    def _room(self, n_queries: int) -> _Room:
+    def _room(self, n_queries: int, n_scored: int) -> _Room:
         from pivotal.kernels.ordered_values import make_list
+        from pivotal.kernels.radix import make_sorter
 
-        n_players, kind = self._engine.n_players, self._engine.labels.dtype
+        n_players, kind = self._engine.n_players, self._orders.words.labels.dtype
         lists: Any = make_list(n_players, kind)
         if not self._one_by_one:
             shape = n_queries, n_players
             lists = np.empty(shape, kind), np.empty(shape, np.int32), np.empty((n_queries, self._solver.n))
-        return _Room(self._orders.scratch(n_queries), lists, self._solver.scratch())
-
-
-def _queries_at_once(n_train: int) -> int:
-    """How many queries a thread takes at once."""
-    most = min(_QUERIES_AT_ONCE, max(_ENTRIES_AT_ONCE // n_train, min(_PIECES[0], _MOST_ENTRIES // n_train), 1))
-    piece = next(piece for piece in _PIECES if piece <= most)
-    return most // piece * piece
+        scores = self._orders.scratch(n_scored, 1) if n_scored else None
+        return _Room(scores, make_sorter(len(self._engine.labels)), lists, self._solver.scratch())

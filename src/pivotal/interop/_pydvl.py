@@ -15,7 +15,6 @@ import numpy as np
 
 from pivotal.core.frozen import thaw
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.results.bounds import from_before_bounds_had_parts
 from pivotal.results.values import Values
 
 __all__ = ["from_pydvl", "pydvl_arguments", "to_pydvl"]
@@ -116,7 +115,7 @@ def from_pydvl(result: Any, *, n_queries: int = 1) -> Values:
     -------
     Values
         In order of pyDVL's indices, with its names as ids. Standard errors are those of pyDVL, or None where all its
-        variances are 0; no error bound is known. A result that `to_pydvl` made, and nobody changed, comes back whole.
+        variances are 0; no error bound is known. An unchanged result of `to_pydvl` comes back whole.
 
     Examples
     --------
@@ -192,7 +191,7 @@ def _remembered(text: Any, values: FloatArray) -> dict[str, Any] | None:
     if not text:
         return None
     about: dict[str, Any] = json.loads(text)
-    return from_before_bounds_had_parts(about) if about.pop("digest") == _digest(values) else None
+    return about if about.pop("digest") == _digest(values) else None
 
 
 def _digest(values: FloatArray) -> str:

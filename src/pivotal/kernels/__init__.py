@@ -17,6 +17,7 @@
     measure          exact distances
     search           nearest neighbours
     order            sorting them
+    products         scores of all points: products of queries with them, as the words that are sorted
     radix            sorting all points by scores, and measuring them where it matters
     ordered_values   scores, order and values of one query after the other; for each kind of game:
                      ordered_averages, ordered_hard, ordered_plurality

@@ -19,7 +19,16 @@ def kernel(function: _Kernel) -> _Kernel:
     threading layer and a query's result never depends on the number of threads. Fast-math stays off: results are
     promised to the last digits.
     """
-    compiled: Any = njit(nogil=True, error_model="numpy")(function)
+    return _compiled(function, fastmath=False)
+
+
+def score_kernel(function: _Kernel) -> _Kernel:
+    """As `kernel`, where a product and the sum it joins may be rounded once: for scores, which are no results."""
+    return _compiled(function, fastmath={"contract"})
+
+
+def _compiled(function: _Kernel, **how: Any) -> _Kernel:
+    compiled: Any = njit(nogil=True, error_model="numpy", **how)(function)
     if compiled is not function:  # as it is with NUMBA_DISABLE_JIT=1
         compiled._cache = KernelCache(function)
     return cast(_Kernel, compiled)

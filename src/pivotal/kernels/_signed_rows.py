@@ -8,7 +8,7 @@ from pivotal.core.types import IndexArray
 from pivotal.kernels._compile import kernel
 
 
-class Rows(NamedTuple):
+class SignedRows(NamedTuple):
     """Which sums each row of a table covers, and where."""
 
     k: int
@@ -22,7 +22,7 @@ class Rows(NamedTuple):
 
 
 @kernel
-def lay_out(signed: IndexArray, rows: Rows) -> int:
+def lay_out(signed: IndexArray, rows: SignedRows) -> int:
     """Fill `rows` for a list of signed votes; return the size of a table, zero when no sum is ever positive."""
     n = signed.shape[0]
     best = rows.best
@@ -51,7 +51,7 @@ def table_size(k: int, best_for: int, best_against: int) -> int:
 
 
 @kernel
-def span(rows: Rows, t: int, i: int) -> tuple[int, int]:
+def span(rows: SignedRows, t: int, i: int) -> tuple[int, int]:
     """Return the lowest and the highest x that row t covers at rank i; it is empty if the latter is less."""
     best = rows.best
     k = rows.k

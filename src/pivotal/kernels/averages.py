@@ -102,8 +102,9 @@ def soft_row(right: npt.NDArray[np.uint8], small: tuple[float, float], shares: F
     depth = right.shape[0]
     small_right, small_wrong = small
     push, within = shares[0], shares[1]
+    pushes = push[1 : depth + 1]
     for i in range(depth):
-        out[i] = right[i] * push[i + 1]
+        out[i] = pushes[i] if right[i] else 0.0
     # Behind the last whole part.
     stop = depth // PART * PART
     sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
@@ -129,10 +130,11 @@ def soft_row(right: npt.NDArray[np.uint8], small: tuple[float, float], shares: F
         for _ in range(at_once):
             start = stop - PART
             base_right, base_wrong = sum_right + (rest_right + small_right), sum_wrong + (rest_wrong - small_wrong)
-            for i in range(start, stop):
-                is_right = float(right[i])
-                gained = base_right + (within[i + 1] - out[i])
-                out[i] = is_right * gained - (1.0 - is_right) * (base_wrong + out[i])
+            # As arrays of their own, by which the compiler sees that nothing overlaps.
+            values, flags, rest = out[start:stop], right[start:stop], within[start + 1 : stop + 1]
+            for t in range(PART):
+                gained, lost = base_right + (rest[t] - values[t]), base_wrong + values[t]
+                values[t] = gained if flags[t] else -lost
             whole = within[start + 1] + push[start + 1]
             sum_right, rest_right = add_exactly(sum_right, rest_right, whole - one)
             sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, one)

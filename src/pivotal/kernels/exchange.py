@@ -46,7 +46,7 @@ def tabulate(lists: NeighborArrays, now: Standing, q: int) -> None:
     before = 0.0
     for place in range(k):
         before += lists.shares[place] * (now.agrees[q, place] if place < count else lists.absent[q])
-    last = min(count, k - 1)  # the last place that is taken once somebody has entered
+    last = min(count, k - 1)  # the last place that is taken once a point has entered
     for place in range(last + 1):
         after = 0.0
         for other in range(k):
@@ -245,7 +245,7 @@ def exchange(
     lists, now, like
         The coalition and the data.
     leaving : int64 array
-        Members to try, in this order; each is overwritten by who has its place in the end.
+        Members to try, in this order; each is overwritten by the member in its place in the end.
     candidates : int32 array of shape (1, n_candidates) or (n_leaving, n_candidates)
         Who may take a place: the same points for all of them, or some for each.
     allowed : int32 array of shape (n_train,)

@@ -65,7 +65,7 @@ def many_class_terms(
     for i in range(n):
         counts[slots[i]] += 1
     right = counts[0]
-    # Small coalitions. A third-class point changes nothing there, save that alone it ties with nobody.
+    # Small coalitions. A third-class point changes nothing there, save that alone it ties with no class.
     bystander = (present + memberless - 1) * (sizes[0] if threshold < 0 else 0.0)
     sums[2, 0] = memberless * small_coalitions(right - 1, 0, n - right, 1, k, threshold, sizes)
     for c in range(1, present + 1):

@@ -1,4 +1,4 @@
-"""Hard votes: the coalitions with fewer than k others, where nobody is pushed out."""
+"""Hard votes: the coalitions with fewer than k others, where no point is pushed out."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def many_class_pass(
         total[c], rest[c], small[c] = 0.0, 0.0, 0.0
     for i in range(n):
         members[slots[i]] += 1
-    # Small coalitions. A third-class point changes nothing there, save that alone it ties with nobody.
+    # Small coalitions. A third-class point changes nothing there, save that alone it ties with no class.
     bystander = (present + memberless - 1) * (sizes[0] if threshold < 0 else 0.0)
     for c in range(1, last + 1):
         zero = n - members[0] - members[c]
@@ -287,7 +287,7 @@ def many_class_pass(
         if n_right > 0:
             push_right(stop, last, n_right, threshold, span)
         for i in range(start, stop):
-            terms[slots[i], stop - 1 - i] = 0.0  # nobody gains from pushing out one of its own class
+            terms[slots[i], stop - 1 - i] = 0.0  # no point gains by pushing out one of its own class
         for c in range(last + 1):
             total[c], rest[c] = run_sums(total[c], rest[c], small[c], terms[c], stop - start)
         for i in range(start, stop):

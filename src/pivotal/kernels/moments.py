@@ -1,9 +1,9 @@
 """Weighted soft label and weighted regression: ratios of vote sums, when every other point joins with probability p.
 
-The k nearest who joined have votes that sum to U and marks that sum to A. A coalition has utility A/U (soft label: the
+The k nearest that joined have votes that sum to U and marks that sum to A. A coalition has utility A/U (soft label: the
 mark is the vote of a right point, zero of a wrong one) or -(A/U)² (regression: the mark is the vote times the
 residual). Backward induction runs on the payoff itself. With t places left, u votes so far, and X, A_X the votes and
-marks of the nearest t who joined among the ranks >= i, the backward table holds
+marks of the nearest t that joined among the ranks >= i, the backward table holds
 
     V_m(t, u) = E[ A_X^m / (u + X)^d ],      m = 0..d,  d = 1 (soft label) or 2 (regression)
 
@@ -33,7 +33,7 @@ from pivotal.kernels._vote_tables import choose_stride, count_slots, mix_constan
 __all__ = ["regression_scratch", "regression_weighted", "soft_scratch", "soft_weighted"]
 
 
-class Rows(NamedTuple):
+class MomentRows(NamedTuple):
     """Which sums each row of a table covers, and where."""
 
     k: int
@@ -182,7 +182,7 @@ def play(
     offset = integers[:n]
     origin = integers[n : n + k + 1]
     band = integers[n + k + 1 : 3 * n + k + 3].reshape((n + 1, 2))
-    rows = Rows(k, degree, origin, band)
+    rows = MomentRows(k, degree, origin, band)
     smallest_vote, grain = place_votes(votes, offset, band)
     vote_range = band[n, 1]
     origin[0] = 0
@@ -223,7 +223,7 @@ def place_votes(votes: CodeArray, offset: IndexArray, band: IndexArray) -> tuple
     grain = max(grain, 1)
     for i in range(n):
         offset[i] //= grain
-    band[0] = offset[0]  # of nobody: never read but as a factor of zero
+    band[0] = offset[0]  # of no votes: never read but as a factor of zero
     for i in range(n):
         band[i + 1, 0] = min(band[i, 0], offset[i])
         band[i + 1, 1] = max(band[i, 1], offset[i])
@@ -232,7 +232,7 @@ def place_votes(votes: CodeArray, offset: IndexArray, band: IndexArray) -> tuple
 
 @kernel
 def pay(table: FloatArray, start: int, width: int, smallest_vote: int, grain: int, degree: int, empty: float) -> None:
-    """Fill a row with what is earned if nobody else joins, who would have no marks: V_0 = 1/u^degree, others zero."""
+    """Fill a row with the utility if no other joins, so that there are no marks: V_0 = 1/u^degree, others zero."""
     plane = table.shape[0] // (degree + 1)
     for j in range(width):
         u = float(smallest_vote + grain * j)
@@ -251,7 +251,7 @@ def walk(
     offset: IndexArray,
     p: float,
     weight: float,
-    rows: Rows,
+    rows: MomentRows,
     full: FloatArray,
     tables: FloatArray,
     terms: FloatArray,
@@ -268,7 +268,7 @@ def walk(
     following = tables[slots + 1]
     forward[:] = 0.0
     following[:] = 0.0
-    forward[rows.origin[rows.k]] = 1.0  # nobody is nearer than the nearest
+    forward[rows.origin[rows.k]] = 1.0  # no point is nearer than the nearest
 
     slot = integers[:slots]
     position = integers[slots : 2 * slots]
@@ -291,7 +291,7 @@ def walk(
 
 @kernel
 def look_back(
-    full: FloatArray, old: FloatArray, new: FloatArray, offset: int, mark: float, p: float, rows: Rows, i: int
+    full: FloatArray, old: FloatArray, new: FloatArray, offset: int, mark: float, p: float, rows: MomentRows, i: int
 ) -> None:
     """Build the backward table of rank i from that of rank i + 1.
 
@@ -306,7 +306,7 @@ def look_back(
 
 
 @kernel
-def look_ahead(old: FloatArray, new: FloatArray, offset: int, mark: float, p: float, rows: Rows, i: int) -> None:
+def look_ahead(old: FloatArray, new: FloatArray, offset: int, mark: float, p: float, rows: MomentRows, i: int) -> None:
     """Build the forward table of rank i + 1 from that of rank i."""
     plane = old.shape[0] // (rows.degree + 1)
     for t in range(max(1, rows.k - i - 1), rows.k + 1):
@@ -332,7 +332,7 @@ def merge(
     backward: FloatArray,
     offset: int,
     mark: float,
-    rows: Rows,
+    rows: MomentRows,
     i: int,
     terms: FloatArray,
 ) -> float:

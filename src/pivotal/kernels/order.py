@@ -22,7 +22,7 @@ _PLACES = 64 // _DIGIT
 _VALUES = 1 << _DIGIT
 
 
-class Scratch(NamedTuple):
+class SearchScratch(NamedTuple):
     """Room for the candidates of one query and for sorting them; one for each thread."""
 
     near_distances: FloatArray
@@ -37,9 +37,9 @@ class Scratch(NamedTuple):
     """How often each digit has each value, shape (8, 256)."""
 
 
-def make_scratch(room: int) -> Scratch:
+def make_scratch(room: int) -> SearchScratch:
     """Scratch for up to `room` candidates."""
-    return Scratch(
+    return SearchScratch(
         near_distances=np.empty(room, np.float64),
         near_indices=np.empty(room, np.int64),
         spare_distances=np.empty(room, np.float64),
@@ -85,7 +85,7 @@ def nth_smallest(values: FloatArray, count: int, rank: int) -> float:
 
 
 @kernel
-def keep_nearest(distances: FloatArray, indices: IndexArray, count: int, depth: int, scratch: Scratch) -> float:
+def keep_nearest(distances: FloatArray, indices: IndexArray, count: int, depth: int, scratch: SearchScratch) -> float:
     """Keep the `depth` nearest of `count` > `depth` points in their order, the first of equals; return the farthest."""
     copy(distances, scratch.spare_distances, count)
     farthest = nth_smallest(scratch.spare_distances, count, depth - 1)
@@ -108,7 +108,7 @@ def keep_nearest(distances: FloatArray, indices: IndexArray, count: int, depth: 
 
 
 @kernel
-def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch: Scratch) -> None:
+def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch: SearchScratch) -> None:
     """Sort the first `count` non-negative distances, and the indices with them; equals keep their order (radix sort).
 
     Parameters
@@ -117,7 +117,7 @@ def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch
         Sorted in place.
     count : int
         At least 1.
-    scratch : Scratch
+    scratch : SearchScratch
         With room for `count`; `near_distances` and `near_indices` are left alone.
     """
     histogram = scratch.histogram
@@ -154,7 +154,7 @@ def sort_nearest(distances: FloatArray, indices: IndexArray, count: int, scratch
 
 
 @kernel
-def pick_nearest(row: FloatArray, depth: int, scratch: Scratch) -> None:
+def pick_nearest(row: FloatArray, depth: int, scratch: SearchScratch) -> None:
     """Gather the `depth` nearest of a row in `scratch.near_distances` and `scratch.near_indices`, in order of index.
 
     Parameters
@@ -163,7 +163,7 @@ def pick_nearest(row: FloatArray, depth: int, scratch: Scratch) -> None:
         Finite distances, of any sign.
     depth : int
         Number of neighbours wanted, at most n_train.
-    scratch : Scratch
+    scratch : SearchScratch
         With room for more than `depth`.
     """
     distances, indices = scratch.near_distances, scratch.near_indices
@@ -193,14 +193,14 @@ def pick_nearest(row: FloatArray, depth: int, scratch: Scratch) -> None:
 
 
 @kernel
-def rank_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances: FloatArray) -> None:
+def rank_rows(rows: FloatArray, scratch: SearchScratch, indices: IndexArray, distances: FloatArray) -> None:
     """Order the nearest points of queries whose distances to all points are known.
 
     Parameters
     ----------
     rows : float64 array of shape (n_queries, n_train)
         Finite distances of at least 0.
-    scratch : Scratch
+    scratch : SearchScratch
         With room for more than `depth`.
     indices, distances : arrays of shape (n_queries, depth)
         Output, overwritten.
@@ -211,19 +211,3 @@ def rank_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances
         sort_nearest(scratch.near_distances, scratch.near_indices, depth, scratch)
         copy(scratch.near_indices, indices[i], depth)
         copy(scratch.near_distances, distances[i], depth)
-
-
-@kernel
-def sort_rows(rows: FloatArray, scratch: Scratch, indices: IndexArray, distances: FloatArray) -> None:
-    """As `rank_rows`, by sorting whole rows in place; `scratch` has room for n_train.
-
-    Faster when `depth` is a good part of n_train.
-    """
-    depth = indices.shape[1]
-    n_train = rows.shape[1]
-    for i in range(rows.shape[0]):
-        for c in range(n_train):
-            scratch.near_indices[c] = c
-        sort_nearest(rows[i], scratch.near_indices, n_train, scratch)
-        copy(scratch.near_indices, indices[i], depth)
-        copy(rows[i], distances[i], depth)

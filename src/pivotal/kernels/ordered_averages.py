@@ -6,13 +6,13 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.averages import regression_values, soft_values
 from pivotal.kernels.ordered_values import List, finish
-from pivotal.kernels.radix import Scores, Sorter, Words, order_row
+from pivotal.kernels.radix import Scores, Sorter, SortWords, order_row
 
 
 @kernel
 def soft_orders(
     scores: Scores,
-    words: Words,
+    words: SortWords,
     sorter: Sorter,
     targets: CodeArray,
     room: List,
@@ -51,7 +51,7 @@ def soft_orders(
 @kernel
 def regression_orders(
     scores: Scores,
-    words: Words,
+    words: SortWords,
     sorter: Sorter,
     targets: FloatArray,
     room: List,

@@ -7,13 +7,13 @@ from pivotal.kernels._compile import kernel
 from pivotal.kernels.hard import hard_values
 from pivotal.kernels.many_classes import Span
 from pivotal.kernels.ordered_values import List, finish
-from pivotal.kernels.radix import Scores, Sorter, Words, order_row
+from pivotal.kernels.radix import Scores, Sorter, SortWords, order_row
 
 
 @kernel
 def hard_orders(
     scores: Scores,
-    words: Words,
+    words: SortWords,
     sorter: Sorter,
     targets: CodeArray,
     room: List,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.ordered_values import List, finish
-from pivotal.kernels.plurality import Ballots, plurality_values
-from pivotal.kernels.radix import Scores, Sorter, Words, order_row
+from pivotal.kernels.plurality import PluralityScratch, plurality_values
+from pivotal.kernels.radix import Scores, Sorter, SortWords, order_row
 
 
 @kernel
 def plurality_orders(
     scores: Scores,
-    words: Words,
+    words: SortWords,
     sorter: Sorter,
     targets: CodeArray,
     room: List,
@@ -23,7 +23,7 @@ def plurality_orders(
     sizes: FloatArray,
     slot_of_class: CodeArray,
     slots: CodeArray,
-    ballots: Ballots,
+    ballots: PluralityScratch,
 ) -> None:
     """Fill rows[q, i] with the value of point i in the plurality vote of query q.
 

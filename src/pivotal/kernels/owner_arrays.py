@@ -102,7 +102,7 @@ class OwnerScratch(NamedTuple):
     """Nearest points of a coalition; shape (k,)."""
 
     others: IndexArray
-    """The same, before somebody joins; shape (k,)."""
+    """The same, before an owner joins; shape (k,)."""
 
     totals: FloatArray
     """The two sums over the nearest members, for each number of them; shape (2, k + 1), the first 0."""

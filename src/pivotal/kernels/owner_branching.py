@@ -1,7 +1,7 @@
 """Owners as players: a coalition of owners has all their points, and its k nearest points vote.
 
 The points of a query are walked through, nearest first. Whenever one comes up whose owner has not been decided on, the
-walk branches: the owner is in, or out. When k points are in, or none is left, nobody else can change what the coalition
+walk branches: the owner is in, or out. When k points are in, or none is left, no other can change what the coalition
 coalition, so the end of a branch stands for all coalitions that agree with it. Say a owners are in and b are out, and
 the coalition has utility v. Owners that are in have v added to their value, times the chance that the other a - 1 are
 in and the b are out; owners that are out have v taken away, times the chance that the a are in and the other b - 1 are

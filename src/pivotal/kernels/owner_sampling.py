@@ -8,7 +8,7 @@ from pivotal.core.types import FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.owner_arrays import Owned, OwnerScratch, Rules
 from pivotal.kernels.owner_branching import IN, OUT, UNKNOWN, admit, list_playing_ranks, utility_of_members, weight_of
-from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import Estimates, Law, SampleScratch, Streams
 from pivotal.kernels.sampling_draws import log_absence, shuffle, start_stream, uniform
 from pivotal.kernels.sampling_sums import close_batch, record
 
@@ -27,14 +27,14 @@ def gather(
 ) -> tuple[int, int]:
     """Collect the nearest members of a coalition; return how many, and of how many owners it is known who is in.
 
-    Owners are drawn when they first come up, so nobody is drawn who does not matter.
+    Owners are drawn when they first come up, so no owner is drawn that does not matter.
 
     Parameters
     ----------
     q, n : int
         The query, and the number of seats taken.
     without : int
-        An owner who is out, whatever was drawn; -1 for nobody.
+        An owner who is out, whatever was drawn; -1 for none.
     absent : float
         Chance of an owner to be out.
     n_known : int
@@ -91,7 +91,7 @@ def gather_with(q: int, owner: int, n_others: int, owned: Owned, rules: Rules, w
 @kernel
 def coalitions_of_owners(
     size: int, q: int, n: int, scale: float, owned: Owned, rules: Rules, law: Law, workspace: OwnerScratch,
-    scratch: Scratch, moments: FloatArray,
+    scratch: SampleScratch, moments: FloatArray,
 ) -> None:  # fmt: skip
     """Draw coalitions of owners and count what each owner near enough to matter contributes.
 
@@ -132,8 +132,8 @@ def coalitions_of_owners(
 
 @kernel
 def orders_of_owners(
-    size: int, q: int, scale: float, owned: Owned, rules: Rules, law: Law, workspace: OwnerScratch, scratch: Scratch,
-    moments: FloatArray,
+    size: int, q: int, scale: float, owned: Owned, rules: Rules, law: Law, workspace: OwnerScratch,
+    scratch: SampleScratch, moments: FloatArray,
 ) -> None:  # fmt: skip
     """Let the owners join in random orders, and keep the nearest k points; as `coalitions_of_owners`."""
     order, others, heads, k = scratch.order, workspace.others, workspace.heads, rules.k
@@ -163,7 +163,7 @@ def owner_estimates(
     law: Law,
     streams: Streams,
     workspace: OwnerScratch,
-    scratch: Scratch,
+    scratch: SampleScratch,
     estimates: Estimates,
 ) -> None:
     """Add batches of samples to the estimates of the owners, for each query.
@@ -174,7 +174,7 @@ def owner_estimates(
         Who is near, and the utility of a coalition.
     law, streams : Law, Streams
         How samples are drawn, and from which streams.
-    workspace, scratch : Desk, Scratch
+    workspace, scratch : OwnerScratch, SampleScratch
         Memory.
     estimates : Estimates
         Of shape (n_queries, n_owners); updated.

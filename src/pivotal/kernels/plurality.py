@@ -6,7 +6,7 @@ members of y in T, the other classes must each stay below a, so the chance is a 
 
     (ways to draw a members of y) * [z^(k-1-a)] product over the wrong classes c of (1 + n_c z + ... up to their cap)
 
-and the cap of class c is a - 1, one more for everybody when x = y, one less for class x. A cap of q is met for two
+and the cap of class c is a - 1, one more for all when x = y, one less for class x. A cap of q is met for two
 values of a, so there is one product for each q; products from both ends give the product without one class. From
 q = (k-1)/2 on no cap is felt, and the product is a binomial.
 
@@ -31,7 +31,7 @@ _FULL = 8
 _MOST_ENTRIES = 2**19
 
 
-class Ballots(NamedTuple):
+class PluralityScratch(NamedTuple):
     """Scratch for one thread: tables over the ranks of a span, the farthest first, and sums over all ranks so far.
 
     Slot 0 is the true class, the slots from 1 on are the wrong classes that have members.
@@ -67,11 +67,11 @@ class Ballots(NamedTuple):
     """Polynomials for small coalitions, shape (4, n_slots + 1, k)."""
 
 
-def make_ballots(n_slots: int, k: int) -> Ballots:
+def make_plurality_scratch(n_slots: int, k: int) -> PluralityScratch:
     """Scratch for this many classes."""
     span = max(_FULL, min(SPAN, _MOST_ENTRIES // ((n_slots + 1) * k) // _FULL * _FULL))
     half = max(2, k // 2)
-    return Ballots(
+    return PluralityScratch(
         members=np.zeros(n_slots, np.int64),
         sums=np.zeros((3, n_slots)),
         nearer=np.zeros((n_slots, span)),
@@ -135,7 +135,7 @@ def fill_suffix(ways: FloatArray, present: int, cap: int, degree: int, length: i
 
 
 @kernel
-def push_wrong(present: int, k: int, ballots: Ballots) -> None:
+def push_wrong(present: int, k: int, ballots: PluralityScratch) -> None:
     """Fill terms[c] with the ways in which v(T + i) - v(T + m) is 1 less those in which it is -1; i is of class c.
 
     As if a wrong point m were pushed out at each rank; its class has no ways of its own, they are in `heads`. For i of
@@ -185,7 +185,7 @@ def push_wrong(present: int, k: int, ballots: Ballots) -> None:
 
 
 @kernel
-def push_right(present: int, k: int, count: int, ballots: Ballots) -> None:
+def push_right(present: int, k: int, count: int, ballots: PluralityScratch) -> None:
     """Fill in the terms of the `count` ranks at which a point of the true class is pushed out; they are at `places`.
 
     With cap q standing for the most votes that another class may have,
@@ -240,7 +240,7 @@ def push_right(present: int, k: int, count: int, ballots: Ballots) -> None:
 
 @kernel
 def fill_span(
-    slots: CodeArray, start: int, stop: int, present: int, k: int, push: FloatArray, ballots: Ballots
+    slots: CodeArray, start: int, stop: int, present: int, k: int, push: FloatArray, ballots: PluralityScratch
 ) -> None:
     """Fill `terms` with what the ranks start + 1, ..., stop add to the sums of each class, the farthest first."""
     nearer, terms, ways, less, step = ballots.nearer, ballots.terms, ballots.ways, ballots.less, ballots.step
@@ -281,7 +281,7 @@ def fill_span(
         for p in range(length):
             terms[c, p] *= weight[p]
     for i in range(start, stop):
-        terms[slots[i], stop - 1 - i] = 0.0  # nobody gains from pushing out one of its own class
+        terms[slots[i], stop - 1 - i] = 0.0  # no point gains by pushing out one of its own class
 
 
 @kernel
@@ -293,7 +293,7 @@ def plurality_values(
     sizes: FloatArray,
     slot_of_class: CodeArray,
     slots: CodeArray,
-    ballots: Ballots,
+    ballots: PluralityScratch,
     out: FloatArray,
 ) -> None:
     """Fill `out` with the values of each query's neighbours.
@@ -305,7 +305,7 @@ def plurality_values(
         Chance that exactly s others joined.
     slots : int32 array of shape (depth,)
         Scratch.
-    ballots : Ballots
+    ballots : PluralityScratch
         Scratch; it has slots for the classes that one list can hold, and the true one.
     """
     n_queries, depth = codes.shape

@@ -1,4 +1,4 @@
-"""Whole orders: all points of a query sorted by rough scores, and measured again only where a value can change.
+"""Whole orders: all points of a query sorted by rough scores, and measured again where rounding could change it.
 
 A score is the squared distance less the square of the query, in double precision, off by a rounding error whose bound
 is known; or a distance that is known already. It becomes a fixed-point number that fills what the index and the label
@@ -10,9 +10,9 @@ of the point leave of a 64-bit word:
 
 The leading bits are sorted by digits, least significant first, with all digits counted in one pass; there are
 enough of them that few points share all of them, and those are put in order by insertion. Two points whose scores are
-closer than the error bound may be in the wrong order. That matters only if their labels differ: points next to each
-other with one label have the same value. So runs of close scores are measured, and ordered by exact distance, if they
-hold more than one label. Sparing the others changes no bit of any result.
+closer than the error bound may be in the wrong order. So runs of close scores are measured, and ordered by exact
+distance, equal ones by index. Points of one label that follow each other would have the same value in either order, but
+for the last bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.measure import measure_rows
-from pivotal.kernels.order import STRIDE, Scratch, make_scratch, sort_nearest
+from pivotal.kernels.order import SearchScratch, make_scratch, sort_nearest
 
 WordArray = npt.NDArray[np.uint64]
 
@@ -40,11 +40,13 @@ INTEGER = 2.0**52
 _SCORE_BITS = 40
 # Up to this many points of a run are ordered by insertion.
 _SHORT = 32
+# Words that are looked at together for whether they are in order.
+_STRIDE = 16
 # Insertion gives up when it has moved this many words for each of them.
 _MOVES = 16
 
 
-class Words(NamedTuple):
+class SortWords(NamedTuple):
     """How words are made of points: the index, and below it the label, take the last bits."""
 
     score_bits: int
@@ -57,7 +59,7 @@ class Words(NamedTuple):
     """Label of each point, int32 or float64; shape (n_train,)."""
 
 
-def make_words(labels: AnyArray, n_codes: int) -> Words:
+def make_words(labels: AnyArray, n_codes: int) -> SortWords:
     """Words for points with these labels, which are codes below `n_codes`; 0: they are no codes."""
     index_bits = max(1, (len(labels) - 1).bit_length())
     label_bits = max(1, (n_codes - 1).bit_length()) if n_codes else 0
@@ -67,7 +69,7 @@ def make_words(labels: AnyArray, n_codes: int) -> Words:
     if label_bits:
         tails <<= np.uint64(label_bits)
         tails |= labels.astype(np.uint64)
-    return Words(min(51, 64 - index_bits - label_bits), label_bits, tails, labels)
+    return SortWords(min(51, 64 - index_bits - label_bits), label_bits, tails, labels)
 
 
 class Sorter(NamedTuple):
@@ -79,7 +81,7 @@ class Sorter(NamedTuple):
     """Shape (n_train,)."""
     histogram: CodeArray
     """How often each digit has each value, shape (n_digits, 2^digit)."""
-    near: Scratch
+    near: SearchScratch
     """Room for the points of a run."""
     digit: int
     """Bits of a digit."""
@@ -103,16 +105,10 @@ def make_sorter(n_train: int) -> Sorter:
 class Scores(NamedTuple):
     """Rough scores of all points for some queries, and what decides where they are too close."""
 
-    products: FloatArray
-    """Scores less `norms`, shape (n_queries, n_train); overwritten."""
-    norms: FloatArray
-    """Shape (n_train,)."""
-    scales: FloatArray
-    """A score times its scale, plus its shift, is `INTEGER` and a number that fits the bits; shape (n_queries,)."""
-    shifts: FloatArray
-    """Shape (n_queries,)."""
+    made: WordArray
+    """The words of all points, shape (n_queries, n_train); overwritten."""
     gaps: IndexArray
-    """Numbers that differ by more than this are in their true order; -1: all of them are. Shape (n_queries,)."""
+    """Scores, as numbers of words, that differ by more are in their true order; -1: all are. Shape (n_queries,)."""
     own: IndexArray
     """A point that is left out; -1: none. Shape (n_queries,)."""
     known: FloatArray
@@ -123,8 +119,12 @@ class Scores(NamedTuple):
     """Shape (n_queries, n_features)."""
     squared: bool
     """Whether distances are left squared."""
-    all_alike: bool
-    """Whether the order of points with the same label matters as well."""
+
+    def part(self, queries: slice) -> Scores:
+        """Those of some of the queries."""
+        known = self.known[queries] if len(self.known) else self.known
+        made, gaps, own = self.made[queries], self.gaps[queries], self.own[queries]
+        return Scores(made, gaps, own, known, self.X, self.queries[queries], self.squared)
 
 
 @kernel
@@ -139,36 +139,60 @@ def centre_in_double(X: AnyArray, centre: FloatArray, scale: float, points: Floa
 
 
 @kernel
-def centre_again(X: AnyArray, centre: FloatArray, scale: float, points: FloatArray) -> None:
-    """As `centre_in_double`, where the lengths are known: sums would have to wait for each other."""
-    for i in range(X.shape[0]):
-        row, own = X[i], points[i]
-        for j in range(X.shape[1]):
-            own[j] = (row[j] - centre[j]) * scale
+def write_words(
+    row: FloatArray, norms: FloatArray, scale: float, shift: float, words: SortWords, first: int, made: WordArray
+) -> None:
+    """Fill `made` with the words of the points from `first` on: it may be the memory of the row.
 
-
-@kernel
-def fill_words(q: int, scores: Scores, words: Words, sorter: Sorter) -> int:
-    """Fill the words of a query with all points but its own, and return how many they are."""
-    row, norms, scale, shift = scores.products[q], scores.norms, scores.scales[q], scores.shifts[q]
-    own, made, tails = scores.own[q], sorter.words, words.tails
-    count: int = row.shape[0]
+    Parameters
+    ----------
+    row : float64 array of shape (count,)
+        Scores less `norms`; overwritten.
+    norms : float64 array of shape (count,)
+        What is added to them.
+    scale, shift : float
+        A score times the scale, plus the shift, is `INTEGER` and a number that fits the bits.
+    words : SortWords
+        How words are made.
+    first : int
+        The first of the points.
+    made : uint64 array of shape (count,)
+        Output.
+    """
+    count = row.shape[0]
     for i in range(count):
         row[i] = (row[i] + norms[i]) * scale + shift
-    bits = row.view(np.uint64)
+    bits, tails = row.view(np.uint64), words.tails[first : first + count]
     place = np.uint64(64 - words.score_bits)
     for i in range(count):
         made[i] = (bits[i] << place) | tails[i]
-    if own >= 0:  # words come in any order
-        count -= 1
-        made[own] = made[count]
-    return count
 
 
 @kernel
-def sort_digits(count: int, digits: int, sorter: Sorter) -> WordArray:
-    """Sort the first `count` words by their leading digits; return the array that holds them."""
-    histogram, source, target, width = sorter.histogram, sorter.words, sorter.other, sorter.digit
+def write_rows(rows: FloatArray, scales: FloatArray, shifts: FloatArray, words: SortWords) -> None:
+    """Make words of the scores of all points for some queries, in their memory."""
+    nothing = np.zeros(rows.shape[1])
+    for q in range(rows.shape[0]):
+        write_words(rows[q], nothing, scales[q], shifts[q], words, 0, rows[q].view(np.uint64))
+
+
+def write_known(known: FloatArray, words: SortWords, made: WordArray) -> None:
+    """Make words of distances that are known, finite and at least 0: only equal scores are too close to tell.
+
+    A distance less the smallest, times a scale, is no smaller than that of a nearer point, however it is rounded.
+    """
+    rows = made.view(np.float64)
+    np.subtract(known, known.min(axis=1, keepdims=True), out=rows)
+    with np.errstate(over="ignore", divide="ignore"):
+        scales = (2.0**words.score_bits - 8.0) / rows.max(axis=1)
+    scales[~np.isfinite(scales)] = 0.0  # all the same, or as good as: one run
+    write_rows(rows, scales, np.full(len(rows), 4.0 + INTEGER), words)
+
+
+@kernel
+def sort_digits(source: WordArray, count: int, digits: int, sorter: Sorter) -> WordArray:
+    """Sort the first `count` words by their leading digits; return the array of the sorter that holds them."""
+    histogram, target, spare, width = sorter.histogram, sorter.words, sorter.other, sorter.digit
     values = 1 << width
     mask = np.uint64(values - 1)
     for digit in range(digits):
@@ -200,7 +224,7 @@ def sort_digits(count: int, digits: int, sorter: Sorter) -> WordArray:
             position = own[here]
             own[here] = position + 1
             target[np.uint32(position)] = word
-        source, target = target, source
+        source, target, spare = target, spare, target
     return source
 
 
@@ -208,12 +232,12 @@ def sort_digits(count: int, digits: int, sorter: Sorter) -> WordArray:
 def insert_words(words: WordArray, count: int) -> bool:
     """Finish sorting what is nearly sorted; return False if it is not, with some of it undone."""
     moves = _MOVES * count
-    for start in range(1, count, STRIDE):
-        stop = min(start + STRIDE, count)
-        if stop - start == STRIDE:
+    for start in range(1, count, _STRIDE):
+        stop = min(start + _STRIDE, count)
+        if stop - start == _STRIDE:
             left, right = words[start - 1 : stop - 1], words[start:stop]
             found = False
-            for t in range(STRIDE):
+            for t in range(_STRIDE):
                 found |= right[t] < left[t]
             if not found:
                 continue
@@ -232,7 +256,7 @@ def insert_words(words: WordArray, count: int) -> bool:
 
 
 @kernel
-def order_run(q: int, scores: Scores, indices: CodeArray, start: int, stop: int, near: Scratch) -> None:
+def order_run(q: int, scores: Scores, indices: CodeArray, start: int, stop: int, near: SearchScratch) -> None:
     """Order indices[start:stop] by exact distance, equal ones by index."""
     count = stop - start
     listed, distances = near.near_indices, near.near_distances
@@ -264,12 +288,12 @@ def order_run(q: int, scores: Scores, indices: CodeArray, start: int, stop: int,
 
 @kernel
 def order_runs(
-    q: int, scores: Scores, words: Words, made: WordArray, labels: AnyArray, indices: CodeArray, near: Scratch
+    q: int, scores: Scores, words: SortWords, made: WordArray, labels: AnyArray, indices: CodeArray, near: SearchScratch
 ) -> int:
-    """Order the runs of close scores in which order matters; return how many points were measured."""
+    """Order the runs of close scores; return how many points were measured."""
     count = indices.shape[0]
     place, gap = np.uint64(64 - words.score_bits), np.uint64(scores.gaps[q])
-    measured, start, mixed = 0, 0, False
+    measured, start = 0, 0
     before = made[0] >> place
     for c in range(1, count + 1):
         if c < count:
@@ -277,27 +301,27 @@ def order_runs(
             close = here - before <= gap
             before = here
             if close:
-                mixed |= labels[c] != labels[c - 1]
                 continue
-        if c - start > 1 and (mixed or scores.all_alike):
+        if c - start > 1:
             order_run(q, scores, indices, start, c, near)
             for p in range(start, c):
                 labels[p] = words.labels[indices[p]]
             measured += c - start
-        start, mixed = c, False
+        start = c
     return measured
 
 
 @kernel
-def order_row(q: int, scores: Scores, words: Words, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
+def order_row(q: int, scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
     """Fill labels and indices with all points of a query, nearest first; return how many were measured."""
-    count = fill_words(q, scores, words, sorter)
-    made = sort_digits(count, sorter.digits, sorter)
+    row, own, count = scores.made[q], scores.own[q], scores.made.shape[1]
+    if own >= 0:  # words come in any order
+        count -= 1
+        row[own] = row[count]
+    made = sort_digits(row, count, sorter.digits, sorter)
     if not insert_words(made, count):
         # Many points share their leading digits, as where one is far from all others.
-        for c in range(count):
-            sorter.words[c] = made[c]
-        made = sort_digits(count, -(-words.score_bits // sorter.digit), sorter)
+        made = sort_digits(row, count, -(-words.score_bits // sorter.digit), sorter)
         insert_words(made, count)
     below = np.uint64(words.label_bits)
     place = np.uint64(64 - words.score_bits)
@@ -319,12 +343,12 @@ def order_row(q: int, scores: Scores, words: Words, sorter: Sorter, labels: AnyA
 
 
 @kernel
-def order_rows(scores: Scores, words: Words, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
+def order_rows(scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
     """Order all points by their distance to each query; return how many were measured.
 
     Parameters
     ----------
-    scores, words : Scores, Words
+    scores, words : Scores, SortWords
         Rough scores of the points, and their labels.
     sorter : Sorter
         Scratch.

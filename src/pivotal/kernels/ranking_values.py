@@ -43,7 +43,7 @@ def add_suffix_sums(
     for g in range(rows.shape[0]):
         q, first, last = rows[g], starts[g], starts[g + 1] - 1
         to_same, to_other = 0.0, 0.0
-        # Nothing lies behind the last relevant document, so nobody behind it changes anything.
+        # Nothing lies behind the last relevant document, so none behind it changes anything.
         i = places[last] if last >= first else -1
         while i >= 0:
             if last >= first and places[last] == i:

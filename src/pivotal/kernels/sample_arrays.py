@@ -53,7 +53,7 @@ class Streams(NamedTuple):
         return self._replace(seed=self.seed ^ ((number * 0x9E3779B1) & 0xFFFFFFFF))
 
 
-class Scratch(NamedTuple):
+class SampleScratch(NamedTuple):
     """Memory of one thread."""
 
     stream: IndexArray
@@ -69,7 +69,7 @@ class Scratch(NamedTuple):
     """Which neighbour a rank is; shape (depth,)."""
 
     counts: AnyArray
-    """Who plays; bool, shape (depth,)."""
+    """Which play; bool, shape (depth,)."""
 
     sample_stats: FloatArray
     """Marginal contributions so far, see `record`: shape (3, depth), zero between batches."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.sample_arrays import COUNT, LEAD, SHARE, Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import COUNT, LEAD, SHARE, Estimates, Law, SampleScratch, Streams
 from pivotal.kernels.sampling_draws import draw_members, shuffle, start_stream
 
 
@@ -57,7 +57,9 @@ def record(i: int, gain: float, weight: float, sample_stats: FloatArray, moments
 
 
 @kernel
-def close_batch(last: int, size: int, total: int, scratch: Scratch, means: FloatArray, variances: FloatArray) -> None:
+def close_batch(
+    last: int, size: int, total: int, scratch: SampleScratch, means: FloatArray, variances: FloatArray
+) -> None:
     """Add a batch to the estimates of its query, and clear the tallies.
 
     Parameters
@@ -66,7 +68,7 @@ def close_batch(last: int, size: int, total: int, scratch: Scratch, means: Float
         Farthest rank that was counted.
     size, total : int
         Samples in the batch, at least 2, and of the query.
-    scratch : Scratch
+    scratch : SampleScratch
         Its `where` and `sample_stats`.
     means, variances : float64 arrays of shape (depth,)
         Of the query; updated.
@@ -93,7 +95,7 @@ def coalition_batch(
     scale: float,
     law: Law,
     terms: FloatArray,
-    scratch: Scratch,
+    scratch: SampleScratch,
     moments: FloatArray,
 ) -> int:
     """Draw coalitions of one list; return the farthest rank that could change anything.
@@ -112,7 +114,7 @@ def coalition_batch(
         Where coalitions are drawn from.
     terms : float64 array of shape (2, >= n)
         What each rank adds to the two sums.
-    scratch : Scratch
+    scratch : SampleScratch
         Contributions are counted in its `sample_stats`.
     moments : float64 array of shape (2,)
         As in `record`.
@@ -169,7 +171,7 @@ def permutation_batch(
     scale: float,
     law: Law,
     terms: FloatArray,
-    scratch: Scratch,
+    scratch: SampleScratch,
     moments: FloatArray,
 ) -> None:
     """Let the points of one list join in random orders, and keep the nearest k; parameters as in `coalition_batch`.
@@ -207,7 +209,7 @@ def sum_estimates(
     scale: float,
     law: Law,
     streams: Streams,
-    scratch: Scratch,
+    scratch: SampleScratch,
     estimates: Estimates,
 ) -> None:
     """Add batches of samples to the estimates of each query's neighbours.
@@ -248,7 +250,7 @@ def pair_estimates(
     scale: float,
     law: Law,
     streams: Streams,
-    scratch: Scratch,
+    scratch: SampleScratch,
     estimates: Estimates,
 ) -> None:
     """Do the same for the mean over games of two classes each from which all other classes are omitted.

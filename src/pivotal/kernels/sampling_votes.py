@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import Estimates, Law, SampleScratch, Streams
 from pivotal.kernels.sampling_draws import draw_members, shuffle, start_stream
 from pivotal.kernels.sampling_sums import close_batch, join, record
 
@@ -35,7 +35,7 @@ def utility_of_votes(
     size : int
         How many of them vote.
     without, extra : int
-        Rank that is omitted, and one that votes besides; -1 for nobody.
+        Rank that is omitted, and one that votes besides; -1 for none.
     slots, votes : int32 arrays of shape (depth,)
         Class of each rank, 0 for the right one, and its votes.
     games : int
@@ -83,7 +83,7 @@ def vote_coalitions(
     plurality: bool,
     scale: float,
     law: Law,
-    scratch: Scratch,
+    scratch: SampleScratch,
     moments: FloatArray,
 ) -> int:
     """Draw coalitions of one list, as `coalition_batch` does; return the farthest rank that could change anything."""
@@ -91,7 +91,7 @@ def vote_coalitions(
     for _ in range(size):
         found = draw_members(n, k + 1, law, nearest, scratch.stream)
         top = min(found, k)
-        # Who votes when somebody joins: without the k-th, who is pushed out.
+        # Votes when a point joins: without the k-th, which is pushed out.
         stay = top if found < k else k - 1
         last = n - 1 if found < k else int(nearest[k - 1])
         farthest = max(farthest, last)
@@ -120,7 +120,7 @@ def vote_permutations(
     plurality: bool,
     scale: float,
     law: Law,
-    scratch: Scratch,
+    scratch: SampleScratch,
     moments: FloatArray,
 ) -> None:
     """Let the points of one list join in random orders, as `permutation_batch` does."""
@@ -152,7 +152,7 @@ def vote_estimates(
     scale: float,
     law: Law,
     streams: Streams,
-    scratch: Scratch,
+    scratch: SampleScratch,
     estimates: Estimates,
 ) -> None:
     """Add batches of samples to the estimates of each query's neighbours.

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.measure import measure_rows, measure_sparse
-from pivotal.kernels.order import STRIDE, Scratch, copy, keep_nearest, nth_smallest, pick_nearest, sort_nearest
+from pivotal.kernels.order import STRIDE, SearchScratch, copy, keep_nearest, nth_smallest, pick_nearest, sort_nearest
 
 _LARGEST = float(np.finfo(np.float32).max)
 # One step up in single precision, with room to spare.
@@ -77,7 +77,7 @@ def thin_out(
     growth: float,
     unit: float,
     lists: Shortlists,
-    scratch: Scratch,
+    scratch: SearchScratch,
 ) -> None:
     """Make room in the full shortlist of query i, and lower its cut. Arguments as in `scan_tile`."""
     scores, indices, distances = lists.scores[i], lists.indices[i], lists.distances[i]
@@ -135,7 +135,7 @@ def scan_tile(
     unit: float,
     lists: Shortlists,
     marks: npt.NDArray[np.bool_],
-    scratch: Scratch,
+    scratch: SearchScratch,
 ) -> None:
     """Add to the shortlists those points of a tile that may be among the nearest.
 
@@ -163,7 +163,7 @@ def scan_tile(
         Updated in place.
     marks : bool array of shape (>= width / STRIDE,)
         Scratch.
-    scratch : Scratch
+    scratch : SearchScratch
         With as much room as the shortlists.
     """
     room = lists.scores.shape[1]
@@ -193,7 +193,7 @@ def rank_shortlists(
     queries: FloatArray,
     squared: bool,
     lists: Shortlists,
-    scratch: Scratch,
+    scratch: SearchScratch,
     indices: IndexArray,
     distances: FloatArray,
 ) -> None:
@@ -223,7 +223,7 @@ def rank_sparse(
     query_columns: AnyArray,
     query_entries: FloatArray,
     squared: bool,
-    scratch: Scratch,
+    scratch: SearchScratch,
     indices: IndexArray,
     distances: FloatArray,
 ) -> None:
@@ -243,7 +243,7 @@ def rank_sparse(
         The queries likewise.
     squared : bool
         Whether distances are left squared.
-    scratch : Scratch
+    scratch : SearchScratch
         With room for more than `depth`.
     indices, distances : arrays of shape (n_queries, depth)
         Output, overwritten.

@@ -1,7 +1,7 @@
 """Values of points of which only the shell is known, in games of two kinds of points, with a bound on their error.
 
-Points are right or wrong. With ranks a+1, ..., a+L in a shell, r of them right and w wrong in an order that nobody
-knows, the push-out identity (see `pivotal.kernels.hard`) is summed as if each of them were pushed out with the mean
+Points are right or wrong. With ranks a+1, ..., a+L in a shell, r of them right and w wrong in an order that is not
+known, the push-out identity (see `pivotal.kernels.hard`) is summed as if each of them were pushed out with the mean
 chance of the shell, from a coalition of the a points before it:
 
     sum over wrong m of the shell  push[m] chance[m]   ~   w * mean push * chance at a

@@ -7,7 +7,7 @@ by (R/s)/(s+1); R/s is on average the share of the right among all N-1 others. W
     a right point is worth     alone[N] (1 - empty)  +  share[N] (N - r)
     a wrong point is worth    -alone[N]  empty       -  share[N]  r
 
-    alone[N] = joined(N - 1, 0)                                  nobody else joined
+    alone[N] = joined(N - 1, 0)                                  no other joined
     share[N] = sum of joined(N - 1, s) / (s + 1), s >= 1, over N - 1
 
 The sum needs no loop over s for each N: the chance of exactly one of m, added up over m < N, is N times as large. Both

@@ -145,7 +145,7 @@ def pass_by_spans(
             plus -= own
             rows[0, p] = plus - 1 + own
             rows[1, p] = i - plus - own
-            rows[2, p] = max(i, k) - 1  # up to rank k nobody is pushed out
+            rows[2, p] = max(i, k) - 1  # up to rank k no point is pushed out
             rows[4, p] = own
             rows[5, p] = push[i + 1] if i >= k else 0.0
         fill_chances(right, wrong, rows, length)

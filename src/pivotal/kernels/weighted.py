@@ -1,13 +1,13 @@
 """Hard votes with integer weights: who is pivotal when every other point joins with probability p.
 
 One game is a list of signed votes w_0 .. w_{n-1}, nearest first: positive for the right class, negative for one wrong
-class, zero for the rest. The k nearest who joined vote; the coalition is right when their sum is positive. Seen from
+class, zero for the rest. The k nearest that joined vote; the coalition is right when their sum is positive. Seen from
 rank i, with s < k nearer points joined and summing to u, and t = k - s places left,
 
     value(i) = Σ f_i(s, u) · [ G_{i+1}(t - 1, x - w_i) - G_{i+1}(t, x) ],    x = -u
 
 - f_i(s, u): chance that exactly s of the points nearer than i joined and sum to u;
-- G_i(t, x): chance that the nearest t who joined among the ranks >= i sum to more than x (it is [x < 0] when t = 0).
+- G_i(t, x): chance that the nearest t that joined among the ranks >= i sum to more than x (it is [x < 0] when t = 0).
 
 Both tables are indexed by (t, x), and both need only the same few sums. Let P and N be the largest vote for and
 against in the whole list, and P_i, N_i those among the ranks >= i. Then
@@ -36,7 +36,7 @@ import numpy as np
 
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels._signed_rows import Rows, lay_out, overlap, span, table_size
+from pivotal.kernels._signed_rows import SignedRows, lay_out, overlap, span, table_size
 from pivotal.kernels._vote_tables import choose_stride, count_slots, mix, mix_constant, settle, total
 
 __all__ = ["hard_scratch", "hard_weighted"]
@@ -108,7 +108,7 @@ def hard_weighted(
         Whether a sum of zero is right. The empty coalition is wrong in any case.
     absent : bool
         Whether points of third classes are taken off the list, before the first `ranks` are counted. Otherwise they
-        vote for nobody but occupy a place among the k.
+        vote for no class but occupy a place among the k.
     reals, integers : float64 and int64 arrays
         Scratch, see `hard_scratch`; contents do not matter.
     out : float64 array of shape (n_queries, n_listed)
@@ -197,7 +197,7 @@ def play(
     if n == 0:
         return
     if ties_win:
-        # With turned signs the empty coalition would be right, which costs everyone the chance that no other joins.
+        # With turned signs the empty coalition would be right, which costs each point the chance that no other joins.
         alone = (1.0 - p) ** (n - 1)
         for i in range(n):
             out[member[i]] += weight * alone
@@ -205,7 +205,7 @@ def play(
     if p == 1.0:
         n = min(n, k + 1)  # whoever is farther is never among the k
     k = min(k, n)
-    rows = Rows(k, integers[: k + 2], integers[k + 2 : k + 2 * n + 4].reshape((n + 1, 2)))
+    rows = SignedRows(k, integers[: k + 2], integers[k + 2 : k + 2 * n + 4].reshape((n + 1, 2)))
     size = lay_out(signed[:n], rows)
     if size > 0:
         walk(signed[:n], member, p, weight, rows, size, reals, integers[k + 2 * n + 4 :], out)
@@ -217,7 +217,7 @@ def walk(
     member: IndexArray,
     p: float,
     weight: float,
-    rows: Rows,
+    rows: SignedRows,
     size: int,
     reals: FloatArray,
     integers: IndexArray,
@@ -233,7 +233,7 @@ def walk(
     following = rest[2 * size : 3 * size]
     forward[:] = 0.0
     following[:] = 0.0
-    forward[rows.origin[rows.k]] = 1.0  # nobody is nearer than the nearest
+    forward[rows.origin[rows.k]] = 1.0  # no point is nearer than the nearest
 
     slot = integers[:slots]
     position = integers[slots : 2 * slots]
@@ -257,7 +257,7 @@ def walk(
 
 
 @kernel
-def widen(table: FloatArray, rows: Rows, i: int) -> None:
+def widen(table: FloatArray, rows: SignedRows, i: int) -> None:
     """Write the constants of the backward table of rank i + 1 as far as the rows reach at rank i."""
     best = rows.best
     if best[i, 0] == best[i + 1, 0] and best[i, 1] == best[i + 1, 1]:
@@ -271,7 +271,7 @@ def widen(table: FloatArray, rows: Rows, i: int) -> None:
 
 
 @kernel
-def look_back(old: FloatArray, new: FloatArray, w: int, p: float, rows: Rows, i: int) -> None:
+def look_back(old: FloatArray, new: FloatArray, w: int, p: float, rows: SignedRows, i: int) -> None:
     """Build the backward table of rank i: G_i(t, x) = p·G_{i+1}(t - 1, x - w) + (1 - p)·G_{i+1}(t, x).
 
     Row t is for k - t nearer points that joined. There are only i, so rows below k - i are omitted.
@@ -287,7 +287,7 @@ def look_back(old: FloatArray, new: FloatArray, w: int, p: float, rows: Rows, i:
 
 
 @kernel
-def look_ahead(old: FloatArray, new: FloatArray, w: int, p: float, rows: Rows, i: int) -> None:
+def look_ahead(old: FloatArray, new: FloatArray, w: int, p: float, rows: SignedRows, i: int) -> None:
     """Build the forward table of rank i + 1: f(s, u) = p·f(s - 1, u - w) + (1 - p)·f(s, u), with s = k - t, u = -x."""
     for t in range(max(1, rows.k - i - 1), rows.k + 1):
         low, high = span(rows, t, i + 1)
@@ -300,7 +300,7 @@ def look_ahead(old: FloatArray, new: FloatArray, w: int, p: float, rows: Rows, i
 
 
 @kernel
-def merge(forward: FloatArray, backward: FloatArray, w: int, rows: Rows, i: int, terms: FloatArray) -> float:
+def merge(forward: FloatArray, backward: FloatArray, w: int, rows: SignedRows, i: int, terms: FloatArray) -> float:
     """Return the value of rank i from the forward table of rank i and the backward table of rank i + 1."""
     width = 0
     for t in range(max(1, rows.k - i), rows.k + 1):

@@ -9,10 +9,11 @@ and distances. Points at the same distance come in the order of their training i
     "faiss-flat"                       FaissFlat      exact
     "faiss-ivf", "faiss-hnsw"          FaissIVF, FaissHNSW         approximate
     "pynndescent", "hnswlib"           PyNNDescent, HNSWLib        approximate
-    a fitted scikit-learn estimator    ForeignIndex   whatever it finds
-    an object with `search`            ExternalIndex   an approximate index, a vector database, a custom metric
+    ClusteredIndex(X)                                 approximate, for very many rows; needs no other package
+    a fitted scikit-learn estimator    ExternalIndex  whatever it finds
+    an object with `search`            ExternalIndex  an approximate index, a vector database, a custom metric
 
-An index also answers `search_radius(queries, radius)` with everyone that near, as `Balls`: lists of different lengths.
+An index also answers `search_radius(queries, radius)` with all points that near, as `Balls`: lists of any length.
 
 `measure_recall` tells how many of the true neighbours an index finds. `NeighborAudit` does so for every valuation with
 an index that is not known to be exact; `Index.exact` says what it is, and an object of the user's may have an attribute
@@ -22,6 +23,7 @@ an index that is not known to be exact; `Index.exact` says what it is, and an ob
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
 from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
 from pivotal.neighbors._balls import Balls, as_balls
+from pivotal.neighbors._clustered import ClusteredIndex
 from pivotal.neighbors._external import ExternalIndex, TreeIndex
 from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of, shells_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
@@ -40,6 +42,7 @@ __all__ = [
     "Balls",
     "BruteIndex",
     "ChunkedIndex",
+    "ClusteredIndex",
     "ExternalIndex",
     "FaissFlat",
     "FaissHNSW",

@@ -30,7 +30,7 @@ from pivotal.neighbors._external import TREES
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Engine, Metric, check_size, make_engine
+from pivotal.neighbors.metrics import Metric, Searcher, check_size, make_searcher
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
 # Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.
@@ -195,9 +195,9 @@ class ApproximateIndex(Index):
         return indices, distances
 
     @cached_property
-    def _exhaustive(self) -> Engine:
+    def _exhaustive(self) -> Searcher:
         """The exhaustive search, made when it is first needed."""
-        return make_engine(self._X, self._metric, None, self._n_threads)
+        return make_searcher(self._X, self._metric, None, self._n_threads)
 
 
 class EuclideanSpace:

@@ -1,4 +1,4 @@
-"""Everyone within a radius: lists of different lengths, found by lists that grow until they leave the ball."""
+"""All points within a radius: lists of different lengths, found by lists that grow until they leave the ball."""
 
 from __future__ import annotations
 

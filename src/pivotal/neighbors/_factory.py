@@ -25,7 +25,7 @@ from pivotal.neighbors.brute import DenseEuclidean, Neighbors, SparseEuclidean, 
 from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Cosine, Metric, check_size, make_engine
+from pivotal.neighbors.metrics import Cosine, Metric, check_size, make_searcher
 
 __all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of", "shells_of"]
 
@@ -110,7 +110,7 @@ class BruteIndex(Index):
     ) -> None:
         super().__init__(by_rows(check_features(X, "X")), n_jobs)
         self._metric, self._metric_params = metric, dict(metric_params or {})
-        self._engine = make_engine(self._X, metric, metric_params, self._n_threads)
+        self._engine = make_searcher(self._X, metric, metric_params, self._n_threads)
 
     def orders(self, labels: AnyArray, n_codes: int, *, distances: bool = False) -> Orders:
         """Return what puts all points in the order of `search`.
@@ -135,6 +135,10 @@ class BruteIndex(Index):
         """Return what counts all points but the nearest `depth` by shells; None where `orders` is `None`."""
         engine = self._engine
         return Shells(engine, depth, enclosed, self._n_threads) if isinstance(engine, DenseEuclidean) else None
+
+    def own_rows(self, start: int, stop: int) -> FloatArray:
+        """Return some of the training points as queries."""
+        return self.rows(self._X[start:stop])
 
     def rows(self, queries: Any) -> FloatArray:
         """Return queries in double precision, checked as `search` checks them."""

@@ -139,7 +139,7 @@ class _ThreadSetting:
     """The number of threads that FAISS uses: one for the process with some libraries, one per thread with others.
 
     So every search sets it, searches that want the same number run side by side, those that want another wait, and
-    everyone restores what was there before the first of them came.
+    each restores what was there before the first of them came.
     """
 
     def __init__(self) -> None:

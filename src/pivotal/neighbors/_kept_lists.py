@@ -76,13 +76,13 @@ class KeptLists(Index):
         if depth <= self.depth and self._known[start:stop].all():
             near = self._indices[start:stop, :depth].astype(np.int64)
             return near, np.ascontiguousarray(self._distances[start:stop, :depth])
-        indices, distances = self._index.search_self(start, stop, max(depth, self.depth))
-        self._indices[start:stop] = indices[:, : self.depth]
-        self._distances[start:stop] = distances[:, : self.depth]
-        self._known[start:stop] = True
-        return indices[:, :depth], distances[:, :depth]
+        found = self._index.search_self(start, stop, max(depth, self.depth))
+        self._keep(slice(start, stop), found)
+        return found[0][:, :depth], found[1][:, :depth]
 
     def search_rows(self, rows: IndexArray, depth: int) -> Neighbors:
+        if self._distances is not None and depth <= self.depth and self._known[rows].all():
+            return self._indices[rows, :depth].astype(np.int64), self._distances[rows, :depth]
         return self._index.search_rows(rows, depth)
 
     def block_size(self, depth: int, max_memory: int | None = None) -> int:
@@ -95,7 +95,7 @@ class KeptLists(Index):
         progress: bool = False,
         on_progress: Callable[[float], object] | None = None,
     ) -> None:
-        """Search what nobody has asked for yet.
+        """Search what was not asked for yet, in the order in which that is fastest.
 
         Parameters
         ----------
@@ -106,13 +106,24 @@ class KeptLists(Index):
         on_progress : callable, optional
             Receives the share of the rows that are done.
         """
+        walk = self._index.walk
         with tqdm(total=self.n_train, unit="row", disable=not progress, desc="searching neighbours") as bar:
-            for rows in blocks(self.n_train, self.block_size(self.depth, max_memory)):
-                if not self._known[rows].all():
+            for part in blocks(self.n_train, self.block_size(self.depth, max_memory)):
+                rows = part if walk is None else walk[part]
+                if self._known[rows].all():
+                    pass
+                elif isinstance(rows, slice):
                     self.search_self(rows.start, rows.stop, self.depth)
-                bar.update(rows.stop - rows.start)
+                else:
+                    self._keep(rows, self._index.search_rows(rows, self.depth))
+                bar.update(part.stop - part.start)
                 if on_progress is not None:
-                    on_progress(rows.stop / self.n_train)
+                    on_progress(part.stop / self.n_train)
+
+    def _keep(self, rows: slice | IndexArray, found: Neighbors) -> None:
+        assert self._distances is not None
+        self._indices[rows], self._distances[rows] = found[0][:, : self.depth], found[1][:, : self.depth]
+        self._known[rows] = True
 
     def _find(self, queries: object, depth: int) -> Neighbors:
         return self._index.search(queries, depth)

@@ -1,4 +1,4 @@
-"""All points in order of their distance to a query: what games need in which everyone matters.
+"""All points in order of their distance to a query: what games need in which all points matter.
 
 Two classes with one method, `scores`: what `pivotal.kernels.radix` puts in order. The order is that of an exhaustive
 search, equal distances by index.
@@ -22,53 +22,63 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pivotal.core.threads import run_all, slices
+from pivotal.core.threads import Threads, check_cancelled, run_all, slices
 from pivotal.core.types import BoolArray, FloatArray, IndexArray
-from pivotal.kernels.radix import (
-    INTEGER,
-    Scores,
-    Sorter,
-    Words,
-    centre_again,
-    centre_in_double,
-    make_sorter,
+from pivotal.kernels.products import (
+    FEATURES,
+    QUERIES,
+    TILE,
+    Factors,
+    Space,
+    Workspace,
+    aligned,
+    fill_norms,
+    fill_tile,
+    made_up,
+    score_tiles,
 )
-from pivotal.neighbors.brute import DenseEuclidean
+from pivotal.kernels.radix import INTEGER, Scores, SortWords, WordArray, write_known
+from pivotal.neighbors.brute import DenseEuclidean, read_only
+from pivotal.neighbors.lists import scores_of_known
 
-__all__ = ["MeasuredOrders", "Orders", "ProductOrders"]
+__all__ = ["MeasuredOrders", "Orders", "ProductOrders", "ScoreScratch"]
 
-# Points multiplied at once; and bytes that may be spent on keeping all of them centred, in double precision.
-_TILE_POINTS = 1024
+# Bytes that may be spent on keeping all points in tiles. Multiplications between two looks at whether to go on.
 _KEPT_BYTES = 2**28
+_BREATH = 2**28
+# Queries whose distances are measured at once.
+_MEASURED_AT_ONCE = 24
 _UNIT = 2.0**-53
 # Longer queries, in units of the spread of the points, are measured: all scores are alike to them.
 _FAR = 2.0**30
 _UNKNOWN = np.empty((0, 0))
 
 
-class SortScratch(NamedTuple):
-    """Memory of one thread."""
+class ScoreScratch(NamedTuple):
+    """Memory for the scores of some queries, and of each thread that makes them."""
 
-    products: FloatArray
+    made: WordArray
     """Shape (n_queries, n_train)."""
-    tile: FloatArray
-    """Points of a tile, centred; shape (tile, n_features)."""
-    sorter: Sorter
+    threads: list[Workspace]
+    """Empty where threads need none."""
 
 
 class Orders(Protocol):
     """Makes scores that put all points of an index in order."""
 
-    words: Words
+    words: SortWords
     """Index and label of each point."""
 
     unit: float
     """What turns exact numbers of the scores, where they are known, into distances."""
 
-    def scratch(self, n_queries: int) -> SortScratch:
-        """Memory for a thread that orders up to this many queries at once."""
+    prepares_again: bool
+    """Whether points are prepared once more for every call of `scores`, so that more queries at once cost less."""
 
-    def scores(self, queries: Any, own: IndexArray, scratch: SortScratch, *, all_alike: bool) -> Scores:
+    def scratch(self, n_queries: int, n_threads: int) -> ScoreScratch:
+        """Memory for the scores of up to this many queries at once."""
+
+    def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
         """Return the scores of all points for some queries, in memory of the scratch.
 
         Parameters
@@ -77,11 +87,10 @@ class Orders(Protocol):
             Queries.
         own : int64 array of shape (n_queries,)
             A point to be left out of each; -1: none.
-        scratch : SortScratch
-            Memory, for at least this many queries.
-        all_alike : bool
-            Whether the order of points with the same label matters as well; if not, points of one label that are next
-            to each other may be in any order where rounding cannot tell them apart.
+        scratch : ScoreScratch
+            Memory, for at least this many queries and threads.
+        threads : Threads
+            Who does it.
         """
 
 
@@ -92,7 +101,7 @@ class ProductOrders:
     ----------
     engine : DenseEuclidean
         The engine of the index.
-    words : Words
+    words : SortWords
         Index and label of each point.
     n_threads : int
         Threads for the preparation.
@@ -105,37 +114,44 @@ class ProductOrders:
     def __init__(
         self,
         engine: DenseEuclidean,
-        words: Words,
+        words: SortWords,
         n_threads: int,
         units: Callable[[Any], tuple[FloatArray, BoolArray]] | None = None,
     ) -> None:
         self.words, self._units = words, units
         self._X, self._squared, self._centre, self._scale = engine.geometry
         n_train, n_features = self._X.shape
-        self._norms = np.empty(n_train)
-        self._points = np.empty(self._X.shape) if 8 * self._X.size <= _KEPT_BYTES else None
+        n_tiles, self._width = -(-n_train // TILE), made_up(n_features, FEATURES)
+        self.prepares_again = 8 * n_tiles * TILE * self._width > _KEPT_BYTES
+        tiles = np.empty((0, 0)) if self.prepares_again else aligned((n_tiles, self._width * TILE))
+        self._space = Space(self._X, self._centre, self._scale, tiles, np.empty(n_tiles * TILE))
 
-        def prepare(rows: slice) -> None:
-            points = np.empty(self._X[rows].shape) if self._points is None else self._points[rows]
-            centre_in_double(self._X[rows], self._centre, self._scale, points, self._norms[rows])
+        def prepare(part: slice) -> None:
+            own = aligned((self._width * TILE,)) if self.prepares_again else np.empty(0)
+            for number in range(part.start, part.stop):
+                tile = own if self.prepares_again else tiles[number]
+                fill_tile(self._X, number * TILE, self._centre, self._scale, tile)
+                fill_norms(tile, self._space.norms[number * TILE : (number + 1) * TILE])
 
-        run_all(prepare, slices(n_train, _TILE_POINTS, n_threads), n_threads)
-        self._radius = float(np.sqrt(self._norms.max()))
+        run_all(prepare, slices(n_tiles, n_tiles, n_threads, TILE * n_features), n_threads)
+        self._n_tiles = n_tiles
+        self._radius = float(np.sqrt(self._space.norms.max()))
         # In units of (R + |q|)^2 spread over the bits of a score: what rounding may move, and a margin at both ends.
         self._gap = int(2 * (2.5 * n_features + 16) * _UNIT * 2.0**words.score_bits) + 4
 
-    def scratch(self, n_queries: int) -> SortScratch:
-        """Memory for a thread that orders up to this many queries at once."""
-        n_train, n_features = self._X.shape
-        tile = min(_TILE_POINTS, n_train)
-        return SortScratch(np.empty((n_queries, n_train)), np.empty((tile, n_features)), make_sorter(n_train))
+    def scratch(self, n_queries: int, n_threads: int) -> ScoreScratch:
+        """Memory for the scores of up to this many queries at once."""
+        tile = self._width * TILE if self.prepares_again else 0
+        shape = (made_up(n_queries, QUERIES) * TILE,)
+        room = [Workspace(aligned((tile,)), aligned(shape)) for _ in range(n_threads)]
+        return ScoreScratch(aligned((n_queries, self._X.shape[0]), np.uint64), room)
 
-    def scores(self, queries: Any, own: IndexArray, scratch: SortScratch, *, all_alike: bool) -> Scores:
+    def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
         """Return the scores of all points for some queries, as `Orders` says."""
         nowhere = None
         if self._units is not None:
             queries, nowhere = self._units(queries)
-        n_queries = len(queries)
+        n_queries, n_features = queries.shape
         with np.errstate(over="ignore", invalid="ignore"):
             centred = (queries - self._centre) * self._scale
             square = np.einsum("ij,ij->i", centred, centred)
@@ -147,31 +163,35 @@ class ProductOrders:
             gaps[nowhere] = -1  # the index decides
         # To a far query all scores are the same: one run, in which all points are measured.
         centred[far], square[far], limit[far] = 0.0, 0.0, 1.0
-        products = scratch.products[:n_queries]
-        self._multiply(-2.0 * centred, products, scratch)
         scales = (2.0**self.words.score_bits - 8 * self._gap) / limit
         scales[far] = 0.0
         shifts = square * scales + (4 * self._gap + INTEGER)
-        measure = _UNKNOWN, self._X, queries, self._squared
-        return Scores(products, self._norms, scales, shifts, gaps, own, *measure, all_alike)
+        factors = np.zeros((made_up(n_queries, QUERIES), self._width))
+        factors[:n_queries, :n_features] = -2.0 * centred
+        made = scratch.made[:n_queries]
+        self._multiply(Factors(factors, scales, shifts), made, scratch, threads)
+        return Scores(made, gaps, own, _UNKNOWN, self._X, read_only(queries), self._squared)
 
-    def _multiply(self, factor: FloatArray, products: FloatArray, scratch: SortScratch) -> None:
-        """Fill `products` with the products of the queries with all points, a tile at a time."""
-        if self._points is not None:
-            np.matmul(factor, self._points.T, out=products)
-            return
-        for start in range(0, self._X.shape[0], _TILE_POINTS):
-            rows = self._X[start : start + _TILE_POINTS]
-            tile = scratch.tile[: len(rows)]
-            centre_again(rows, self._centre, self._scale, tile)
-            np.matmul(factor, tile.T, out=products[:, start : start + len(rows)])
+    def _multiply(self, factors: Factors, made: WordArray, scratch: ScoreScratch, threads: Threads) -> None:
+        """Fill `made` with the words of all points, some tiles at a time."""
+        idle = list(scratch.threads)
+        cost = TILE * factors.factors.size  # of a tile
+        at_once = max(1, _BREATH // cost)
+
+        def work(part: slice) -> None:
+            room = idle.pop()
+            try:
+                for start in range(part.start, part.stop, at_once):
+                    check_cancelled()
+                    score_tiles(start, min(start + at_once, part.stop), self._space, factors, self.words, room, made)
+            finally:
+                idle.append(room)
+
+        threads.run(work, slices(self._n_tiles, self._n_tiles, threads.count, cost))
 
 
 class MeasuredOrders:
     """Orders all points of an index by distances that its engine measures, of any metric.
-
-    A distance less the smallest, times a scale, is no smaller than that of a nearer point, however it is rounded: so
-    only equal numbers are too close to tell.
 
     Parameters
     ----------
@@ -179,39 +199,30 @@ class MeasuredOrders:
         Takes some queries, returns float64 (n_queries, n_train), finite and at least 0, to be kept.
     unit : float
         What turns these numbers into distances.
-    words : Words
+    words : SortWords
         Index and label of each point.
     """
 
-    def __init__(self, measure: Callable[[Any], FloatArray], unit: float, words: Words) -> None:
+    prepares_again = False
+
+    def __init__(self, measure: Callable[[Any], FloatArray], unit: float, words: SortWords) -> None:
         self.words, self.unit, self._measure = words, unit, measure
-        self._norms = np.zeros(len(words.tails))
+        self._n_train = len(words.tails)
 
-    def scratch(self, n_queries: int) -> SortScratch:
-        """Memory for a thread that orders up to this many queries at once."""
-        n_train = len(self._norms)
-        return SortScratch(np.empty((n_queries, n_train)), _UNKNOWN, make_sorter(n_train))
+    def scratch(self, n_queries: int, n_threads: int) -> ScoreScratch:  # distances take their own
+        """Memory for the scores of up to this many queries at once."""
+        return ScoreScratch(np.empty((n_queries, self._n_train), np.uint64), [])
 
-    def scores(self, queries: Any, own: IndexArray, scratch: SortScratch, *, all_alike: bool) -> Scores:
+    def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
         """Return the distances of all points for some queries, as `Orders` says."""
-        known = self._measure(queries)
-        products = scratch.products[: len(known)]
-        np.subtract(known, known.min(axis=1, keepdims=True), out=products)
-        with np.errstate(over="ignore", divide="ignore"):
-            scales = (2.0**self.words.score_bits - 8.0) / products.max(axis=1)
-        scales[~np.isfinite(scales)] = 0.0  # all the same, or as good as: one run
-        n_queries = len(known)
-        shifts, gaps = np.full(n_queries, 4.0 + INTEGER), np.zeros(n_queries, np.int64)
-        return Scores(
-            products,
-            self._norms,
-            scales,
-            shifts,
-            gaps,
-            own,
-            known,
-            _UNKNOWN,
-            np.empty((n_queries, 0)),
-            False,
-            all_alike,
-        )
+        n_queries = queries.shape[0]
+        made, known = scratch.made[:n_queries], np.empty((n_queries, self._n_train))
+
+        def work(part: slice) -> None:
+            check_cancelled()
+            known[part] = self._measure(queries[part])
+            write_known(known[part], self.words, made[part])
+
+        threads.run(work, slices(n_queries, _MEASURED_AT_ONCE, threads.count))
+        scores: Scores = scores_of_known(known, made, own)
+        return scores

@@ -29,8 +29,9 @@ import numpy.typing as npt
 from pivotal.core.threads import run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels.measure import centre_rows, measure_all, measure_all_sparse
-from pivotal.kernels.order import STRIDE, make_scratch, rank_rows, sort_rows
+from pivotal.kernels.order import STRIDE, make_scratch, rank_rows
 from pivotal.kernels.search import Shortlists, rank_shortlists, rank_sparse, scan_tile
+from pivotal.neighbors.lists import sorted_rows
 
 Neighbors: TypeAlias = tuple[IndexArray, FloatArray]
 
@@ -76,7 +77,8 @@ def _rank(rows: FloatArray, indices: IndexArray, distances: FloatArray) -> None:
     """Fill the answer from rows of all distances, which are overwritten."""
     n_train, depth = rows.shape[1], indices.shape[1]
     if _sorts_everything(depth, n_train):
-        sort_rows(rows, make_scratch(n_train), indices, distances)
+        indices[...] = sorted_rows(rows, depth)
+        distances[...] = np.take_along_axis(rows, indices, axis=1)
     else:
         rank_rows(rows, make_scratch(_room(depth)), indices, distances)
 
@@ -85,6 +87,16 @@ def _error(terms: int, unit: float, n_features: int) -> tuple[float, float]:
     """Return e of the module's note, and growth, with what the exact distances themselves may be off by."""
     error = (terms / 2 + 6) * unit + (n_features + 8) * _DOUBLE
     return error, (1 + 2 * error) / (1 - 2 * error) * (1 + (4 * n_features + 32) * _DOUBLE)
+
+
+def read_only(rows: AnyArray) -> AnyArray:
+    """Return the same numbers as an array that cannot be written to.
+
+    For kernels that only read: compiled for such arrays, they take a user's own, which may be of either kind.
+    """
+    view = rows.view()
+    view.flags.writeable = False
+    return view
 
 
 class DenseEuclidean:
@@ -126,7 +138,7 @@ class DenseEuclidean:
     @property
     def geometry(self) -> tuple[AnyArray, bool, FloatArray, float]:
         """The points, whether distances are left squared, and the centre and the scale that products are taken in."""
-        return self._X, self._squared, self._centre, self._scale
+        return read_only(self._X), self._squared, self._centre, self._scale
 
     def search(self, queries: FloatArray, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query, float64 (n_queries, n_features)."""

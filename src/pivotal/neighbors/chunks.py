@@ -29,7 +29,7 @@ from pivotal.neighbors._sources import Chunk, RowSource, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result
 from pivotal.neighbors.index import ENTRY_BYTES, Index
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Engine, Metric, check_size, make_engine
+from pivotal.neighbors.metrics import Metric, Searcher, check_size, make_searcher
 
 __all__ = ["ChunkedIndex"]
 
@@ -97,10 +97,10 @@ class ChunkedIndex(Index):
         self._metric_params = metric_params
         self._max_memory = as_bytes(max_memory)
         # The first row is enough to see what is wrong with a metric.
-        self._euclidean = isinstance(make_engine(self._X[:1], metric, metric_params, 1), DenseEuclidean)
+        self._euclidean = isinstance(make_searcher(self._X[:1], metric, metric_params, 1), DenseEuclidean)
         self._chunk_rows = self._choose_rows() if chunk_rows is None else _check_rows(chunk_rows)
         # If one chunk is all there is, it stays.
-        self._whole: Engine | None = None
+        self._whole: Searcher | None = None
 
     def block_size(self, depth: int, max_memory: int | None = None) -> int:
         """Return how many queries to ask at once: as many as memory allows, as the file is read for each block."""
@@ -142,7 +142,7 @@ class ChunkedIndex(Index):
             check_size(queries, "queries")
         return queries
 
-    def _engines(self) -> Generator[tuple[int, int, Engine]]:
+    def _engines(self) -> Generator[tuple[int, int, Searcher]]:
         """Go through the chunks: number of the first row, number of rows, engine."""
         if self._whole is not None:
             yield 0, self.n_train, self._whole
@@ -150,7 +150,7 @@ class ChunkedIndex(Index):
         with closing(_read_ahead(self._X.chunks(self._chunk_rows))) as chunks:
             for first, rows in chunks:
                 n_rows = len(rows)
-                engine = make_engine(rows, self._metric, self._metric_params, self._n_threads)
+                engine = make_searcher(rows, self._metric, self._metric_params, self._n_threads)
                 del rows
                 if n_rows == self.n_train:
                     self._whole = engine

@@ -84,6 +84,11 @@ class Index(ABC):
         """The training points as they are held."""
         return self._X
 
+    @property
+    def walk(self) -> IndexArray | None:
+        """Order in which to ask for the lists of all rows, where one is faster than that of the rows."""
+        return None
+
     def search(self, queries: Any, depth: int) -> Neighbors:
         """Return the `depth` nearest training points of each query.
 

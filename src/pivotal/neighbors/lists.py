@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["leave_out_own", "nearest_of", "order_ties"]
+__all__ = ["leave_out_own", "nearest_of", "order_ties", "scores_of_known", "sorted_rows"]
+
+# Entries that are sorted at once, in the cache.
+_ENTRIES_AT_ONCE = 2**16
+# Shorter rows, and a smaller part of longer ones, are sorted as fast by NumPy.
+_LONG_ROW = 2**10
+_SORTED_ANYWAY = 8
 
 
 def nearest_of(depth: int, distances: FloatArray, *beside: AnyArray) -> tuple[AnyArray, ...]:
@@ -29,8 +37,65 @@ def nearest_of(depth: int, distances: FloatArray, *beside: AnyArray) -> tuple[An
     >>> nearest_of(2, np.array([[1.0, 3.0, 0.5, 1.0]]), np.array([[0, 1, 7, 8]]))
     (array([[0.5, 1. ]]), array([[7, 0]]))
     """
-    order = np.argsort(distances, axis=1, kind="stable")[:, :depth]
+    length = distances.shape[1]
+    if length >= _LONG_ROW and depth * _SORTED_ANYWAY > length and np.isfinite(distances).all():
+        order: AnyArray = sorted_rows(distances, depth)
+    else:
+        order = np.argsort(distances, axis=1, kind="stable")[:, :depth]
     return tuple(np.take_along_axis(part, order, 1) for part in (distances, *beside))
+
+
+def sorted_rows(distances: FloatArray, depth: int) -> IndexArray:
+    """Return the places of the nearest `depth` entries of each row, equal distances in the order in which they come.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (n_queries, length)
+        Finite, at least 0.
+    depth : int
+        How many to return; all are sorted.
+
+    Examples
+    --------
+    >>> sorted_rows(np.array([[1.0, 3.0, 0.5, 1.0]]), 3)
+    array([[2, 0, 3]])
+    """
+    from pivotal.kernels.radix import make_sorter, make_words, order_rows, write_known
+
+    n_queries, length = distances.shape
+    words, sorter = make_words(np.zeros(length, np.int32), 1), make_sorter(length)
+    places = np.empty((n_queries, min(depth, length)), np.int64)
+    at_once = max(1, _ENTRIES_AT_ONCE // max(1, length))
+    made = np.empty((min(at_once, n_queries), length), np.uint64)
+    labels, order = np.empty(made.shape, np.int32), np.empty(made.shape, np.int32)
+    for start in range(0, n_queries, at_once):
+        known = np.ascontiguousarray(distances[start : start + at_once])
+        count = len(known)
+        write_known(known, words, made[:count])
+        scores = scores_of_known(known, made[:count], np.full(count, -1))
+        order_rows(scores, words, sorter, labels[:count], order[:count])
+        places[start : start + count] = order[:count, :depth]
+    return places
+
+
+def scores_of_known(known: FloatArray, made: AnyArray, own: IndexArray) -> Any:
+    """Return `pivotal.kernels.radix.Scores` of distances that are known, whose words are made.
+
+    Parameters
+    ----------
+    known : float64 array of shape (n_queries, n_train)
+        Distances.
+    made : uint64 array of the same shape
+        Words, as `pivotal.kernels.radix.write_known` makes them.
+    own
+        As in `pivotal.neighbors._orders.Orders`.
+    """
+    from pivotal.kernels.radix import Scores
+
+    nothing = np.empty((0, 0)), np.empty((len(known), 0))
+    for array in nothing:
+        array.flags.writeable = False  # as points are, so that kernels are compiled once
+    return Scores(made, np.zeros(len(known), np.int64), own, known, *nothing, False)
 
 
 def order_ties(indices: AnyArray, distances: AnyArray) -> tuple[IndexArray, FloatArray]:

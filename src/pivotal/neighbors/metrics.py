@@ -26,7 +26,7 @@ _SPARSE = ("euclidean", "l2", "sqeuclidean", "cosine", "manhattan", "l1", "cityb
 _OF_BOOLEANS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
 
 
-class Engine(Protocol):
+class Searcher(Protocol):
     """Searches among training points it was made with; trusts its arguments."""
 
     def search(self, queries: Any, depth: int, n_threads: int) -> Neighbors:
@@ -39,7 +39,7 @@ class Engine(Protocol):
         """Return what tells near from far, of all points and each query; shape (n_queries, n_train), to be kept."""
 
 
-def make_engine(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None, n_threads: int) -> Engine:
+def make_searcher(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None, n_threads: int) -> Searcher:
     """Return the engine for checked training points, a C-contiguous array or a CSR matrix, and any metric."""
     parameters = dict(metric_params or {})
     check_metric(metric, sparse_points=is_sparse(X))
@@ -81,7 +81,7 @@ def check_metric(metric: Metric, *, sparse_points: bool) -> None:
         )
 
 
-def _euclidean(X: Any, *, squared: bool, n_threads: int) -> Engine:
+def _euclidean(X: Any, *, squared: bool, n_threads: int) -> Searcher:
     if is_sparse(X):
         return SparseEuclidean(X, squared=squared)
     return DenseEuclidean(X, squared=squared, n_threads=n_threads)
@@ -112,7 +112,7 @@ class Cosine:
         self._engine = _euclidean(units, squared=True, n_threads=n_threads)
 
     @property
-    def inner(self) -> Engine:
+    def inner(self) -> Searcher:
         """The engine that compares points scaled to length 1."""
         return self._engine
 

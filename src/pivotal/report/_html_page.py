@@ -13,7 +13,7 @@ from pivotal.report.encode import as_json
 
 __all__ = ["assemble"]
 
-_SCRIPTS: Final = ("base.js", "charts.js", "tables.js", "points.js")
+_SCRIPTS: Final = ("base.js", "charts.js", "certainty.js", "tables.js", "points.js")
 
 
 def assemble(title: str, payload: dict[str, Any]) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.report.encode import as_json, as_text
+from pivotal.report.row_cells import RowCells
 
 __all__ = ["pack_columns", "read_columns"]
 
+Neighbours: TypeAlias = Mapping[int, IndexArray]
 _MOST: Final = 60  # columns shown
 _CELL: Final = 80  # characters of a cell
+_DIFFERENCE: Final = 6  # characters of how far a cell is from those of the neighbours
 
 
 def read_columns(columns: Any, n_train: int) -> dict[str, AnyArray] | None:
@@ -40,15 +43,15 @@ def read_columns(columns: Any, n_train: int) -> dict[str, AnyArray] | None:
 
 
 def pack_columns(
-    columns: Mapping[str, AnyArray], shown: IndexArray, order: Iterable[int], room: int
+    columns: Mapping[str, AnyArray], neighbours: Neighbours, shown: IndexArray, order: Iterable[int], room: int
 ) -> dict[str, Any] | None:
     """Pack the cells of points, the most interesting first, as many as there is room for.
-
-    Differences are measured by the page: in standard deviations for numbers, and as same or not for all else.
 
     Parameters
     ----------
     columns : mapping of str to array of shape (n_train,)
+    neighbours : mapping of int to int array
+        Nearest others of points, where they are known.
     shown : int array of shape (n_shown,)
         Training indices of the points shown, ascending.
     order : iterable of int
@@ -59,47 +62,27 @@ def pack_columns(
     Returns
     -------
     packed : dict
-        `names` of the columns, `stds` of those that are numbers, `rows` by the place of a point, and how many columns
-        are omitted; None where there is no room for any row.
+        `names` of the columns, `rows` by the place of a point, how far the point `differs` from its neighbours in each
+        column, and how many columns are omitted; None where there is no room for any row.
     """
-    kept = dict(list(columns.items())[:_MOST])
-    numbers = {name: _as_numbers(cells) for name, cells in kept.items()}
+    kept = RowCells(dict(list(columns.items())[:_MOST]))
     places = {int(point): place for place, point in enumerate(shown)}
-    rows: dict[str, list[Any]] = {}
-    for point in order:
-        if point not in places:
-            continue
-        row = [_cell(kept[name][point], numbers[name], point) for name in kept]
-        room -= len(as_json(row).encode()) + 12
+    chosen = np.array([point for point in order if point in places], dtype=np.int64)
+    texts = [kept.texts(name, chosen, _CELL) for name in kept.columns]
+    rows: dict[str, list[str]] = {}
+    for point, *row in zip(chosen.tolist(), *texts, strict=True):
+        room -= len(as_json(row).encode()) + _DIFFERENCE * len(row) + 24
         if room < 0:
             break
         rows[str(places[point])] = row
     if not rows:
         return None
-    stds = [None if found is None else float(np.nanstd(found)) or None for found in numbers.values()]
-    names = [as_text(name, _CELL) for name in kept]
-    return {"names": names, "stds": stds, "rows": rows, "left_out": len(columns) - len(kept)}
-
-
-def _as_numbers(cells: AnyArray) -> AnyArray | None:
-    """Return a column as numbers where all of it that is there is; None for all others."""
-    there = np.array([not _absent(cell) for cell in cells])
-    if not there.any() or cells.dtype == bool:
-        return None
-    numbers = np.full(len(cells), np.nan)
-    try:
-        numbers[there] = [float(cell) for cell in cells[there]]
-    except (TypeError, ValueError):
-        return None
-    return numbers if np.isfinite(numbers[there]).all() else None
-
-
-def _absent(cell: Any) -> bool:
-    return cell is None or cell is pd.NaT or (isinstance(cell, float) and cell != cell) or str(cell) == ""
-
-
-def _cell(cell: Any, numbers: AnyArray | None, point: int) -> Any:
-    """Return a cell as the page shows it: a number, a text, or nothing."""
-    if numbers is not None:
-        return None if np.isnan(numbers[point]) else float(f"{numbers[point]:.6g}")
-    return None if _absent(cell) else as_text(cell, _CELL)
+    packed = chosen[: len(rows)]
+    known = np.array([point for point in packed.tolist() if point in neighbours], dtype=np.int64)
+    far = kept.differences(known, np.array([neighbours[point] for point in known.tolist()])) if len(known) else known
+    return {
+        "names": [as_text(name, _CELL) for name in kept.columns],
+        "rows": rows,
+        "differs": {str(places[point]): line for point, line in zip(known.tolist(), far.tolist(), strict=True)},
+        "left_out": len(columns) - len(kept.columns),
+    }

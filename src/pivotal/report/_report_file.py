@@ -18,6 +18,7 @@ from pivotal.core.types import IndexArray
 from pivotal.core.validation import check_count, is_lazy
 from pivotal.core.version import __version__
 from pivotal.report._advice import MissingPartAdvice, as_advice
+from pivotal.report._certainty_parts import certainty_chart, certainty_columns
 from pivotal.report._facts import describe, guarantees
 from pivotal.report._groups import by_group, by_response, histogram
 from pivotal.report._html_page import assemble
@@ -25,7 +26,7 @@ from pivotal.report._own_columns import pack_columns
 from pivotal.report._report_inputs import Inputs, read_inputs
 from pivotal.report._shown import choose_shown, columns_of, describe_sample, number_neighbours
 from pivotal.report._suspects import Suspects, find_neighbours, find_suspects, read_suspects
-from pivotal.report._words import count, grouped, number
+from pivotal.report._words import grouped, number
 from pivotal.report.encode import as_json, as_text, pack
 from pivotal.report.point_map import project
 from pivotal.results.values import Values
@@ -70,8 +71,8 @@ def write_report(
         File to write, or URL such as s3://bucket/report.html; an existing file is replaced only once the new one is
         complete.
     X, y : array-like of shape (n_train, n_features) and (n_train,), optional
-        Training points and their labels, as they were valued. With them come the map, the nearest neighbours and the
-        suspected label errors.
+        Training points and their labels, as they were valued: classes, numbers, or a table of 0 and 1 with a column
+        per label. With them come the map, the nearest neighbours and the suspected label errors.
     X_test, y_test : as X and y, optional
         Points to draw the removal and selection curves on.
     owners : array-like of shape (n_train,), optional
@@ -169,7 +170,7 @@ def _payload(
     elif len(values) > max_points:  # half of the places, at most
         suspects = suspects.first(max(1, max_points // (2 + 2 * suspects.nearest.shape[1])))
     curves, why_no_curves = _curves(inputs, seed, advice)
-    shown, columns = _points(inputs, suspects, max_points, rng, advice)
+    shown, columns, neighbours = _points(inputs, suspects, max_points, rng, advice)
     payload: dict[str, Any] = {
         "title": title,
         "version": __version__,
@@ -183,9 +184,10 @@ def _payload(
             if content is not None and content is not False
         ],
         "histogram": _histogram(values),
+        "certainty": certainty_chart(values),
         "points": columns,
         "map": _map(inputs, shown, seed),
-        "suspects": None if suspects is None else _tell_suspects(suspects, shown),
+        "suspects": None if suspects is None else suspects.as_table(shown),
         "curves": curves,
         "groups": _groups(inputs),
         "left_out": left_out,
@@ -203,26 +205,29 @@ def _payload(
         leave_out("Values by owner", advice.owners)
     if inputs.text is None and inputs.images is None:
         leave_out("What the points look like", advice.looks)
-    _add_words_and_images(inputs, payload, shown, suspects)
+    _add_words_and_images(inputs, payload, shown, suspects, neighbours)
     return payload
 
 
 def _points(
     inputs: Inputs, suspects: Suspects | None, max_points: int, rng: np.random.Generator, advice: MissingPartAdvice
-) -> tuple[IndexArray, dict[str, Any]]:
-    """Choose the points shown and pack what is known of them, with their neighbours."""
+) -> tuple[IndexArray, dict[str, Any], dict[int, IndexArray]]:
+    """Choose the points shown and pack what is known of them; return them, this, and their neighbours by point."""
     values = inputs.values
     first = _NO_POINTS if suspects is None else suspects.with_neighbours()
     shown = choose_shown(values, first, max_points, rng)
     columns = columns_of(values, shown, inputs.labels, inputs.responses, inputs.owners)
+    columns |= certainty_columns(values, shown)
     columns["note"] = describe_sample(len(shown), len(values), advice.more_points)
+    whose, lists = _NO_POINTS, np.empty((0, 0), np.int64)
     if suspects is not None:
         whose = shown if len(shown) == len(values) else suspects.points
-        columns |= number_neighbours(shown, whose, suspects.nearest[whose])
+        lists = suspects.nearest[whose]
     elif inputs.metric is not None and 1 < len(values) == len(shown):
-        near = find_neighbours(inputs.X, inputs.metric, inputs.metric_params)
-        columns |= number_neighbours(shown, shown, near)
-    return shown, columns
+        whose, lists = shown, find_neighbours(inputs.X, inputs.metric, inputs.metric_params)
+    if lists.shape[1]:
+        columns |= number_neighbours(shown, whose, lists)
+    return shown, columns, dict(zip(whose.tolist(), lists, strict=True))
 
 
 def _stats(values: Values) -> list[list[str]]:
@@ -259,39 +264,22 @@ def _suspects(inputs: Inputs, given: Any, advice: MissingPartAdvice) -> tuple[Su
         return None, "they were switched off with suspects=False."
     if given is not None:
         return read_suspects(given, len(inputs.values)), ""
-    if inputs.responses is not None:
-        return None, "they are looked for among classes, and these labels are numbers."
-    if inputs.X is None or inputs.labels is None:
+    if inputs.X is None or inputs.y is None:
         return None, advice.suspects
-    if len(pd.unique(inputs.labels)) < 2:
-        return None, "there is only one class."
+    if inputs.many is None and len(pd.unique(inputs.y)) < 2:
+        return None, "there is only one class." if inputs.responses is None else "all numbers are the same."
     if inputs.metric is None:
         return None, f"{inputs.why_no_metric}; pass suspects= from pivotal.find_label_errors."
     how = inputs.metric, inputs.metric_params
-    return find_suspects(inputs.X, inputs.labels, inputs.values.ids, *how), ""
-
-
-def _tell_suspects(suspects: Suspects, shown: IndexArray) -> dict[str, Any]:
-    rows = [
-        {"at": int(place), "suggested": suggested, "why": why}
-        for place, suggested, why in zip(
-            np.searchsorted(shown, suspects.points), suspects.suggested, suspects.why, strict=True
-        )
-    ]
-    note = f"{count(suspects.probable, 'label is', 'labels are')} probably wrong by the votes of the other rows. "
-    if len(rows) < suspects.total or suspects.total != suspects.probable:
-        note += f"The {count(len(rows), 'most suspicious label is', 'most suspicious labels are')} listed."
-    else:
-        note += "The most suspicious come first."
-    if not rows:
-        note = "No label looks wrong."
-    if rows:
-        note += " They are found by votes, not by the value beside them. Open a row to see its neighbours."
-    return {"rows": rows, "note": note}
+    task = "regression" if inputs.responses is not None else "classification" if inputs.many is None else "multilabel"
+    targets = inputs.y if inputs.many is None else inputs.many
+    return find_suspects(inputs.X, targets, task, inputs.values.ids, *how), ""
 
 
 def _curves(inputs: Inputs, seed: int, advice: MissingPartAdvice) -> tuple[dict[str, Any] | None, str]:
     """Return the curves, or the reason why there are none."""
+    if inputs.many is not None:
+        return None, "they are of one label per point, and these have many."
     if inputs.X is None or inputs.y is None or inputs.X_test is None or inputs.y_test is None:
         return None, advice.curves
     if inputs.metric is None:
@@ -332,13 +320,17 @@ def _groups(inputs: Inputs) -> list[dict[str, Any]]:
         note = "Ranges of the response with about as many points each."
         add("Responses", "Response", by_response(numbers, inputs.responses), note)
     if inputs.owners is not None:
-        note = "Sums of the values of single points, not the value of an owner who joins with all points at once."
+        note = "Sums of the values of single points, not the value of an owner that joins with all points at once."
         add("Owners", "Owner", by_group(numbers, inputs.owners), note)
     return tables
 
 
 def _add_words_and_images(
-    inputs: Inputs, payload: dict[str, Any], shown: IndexArray, suspects: Suspects | None
+    inputs: Inputs,
+    payload: dict[str, Any],
+    shown: IndexArray,
+    suspects: Suspects | None,
+    neighbours: dict[int, IndexArray],
 ) -> None:
     """Add texts and thumbnails, as many as there is room for."""
     columns = payload["points"]
@@ -349,7 +341,8 @@ def _add_words_and_images(
         room -= len(as_json(columns["text"]).encode())
     order = _by_interest(inputs.values, suspects)
     if inputs.columns is not None:
-        columns["cells"] = pack_columns(inputs.columns, shown, order, room // 2 if inputs.images is not None else room)
+        half = room // 2 if inputs.images is not None else room
+        columns["cells"] = pack_columns(inputs.columns, neighbours, shown, order, half)
         room -= len(as_json(columns["cells"]).encode())
     if inputs.images is not None:
         places = {int(point): place for place, point in enumerate(shown)}

@@ -9,12 +9,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from pivotal.core.indicators import as_indicators, is_indicators
 from pivotal.core.labels import as_labels, as_responses
 from pivotal.core.metric_settings import read_metric
 from pivotal.core.notices import notify
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_features, check_k, check_same_length
 from pivotal.report._own_columns import read_columns
+from pivotal.report._suspects import names_of_labels
 from pivotal.report.point_map import check_coordinates
 from pivotal.report.thumbnails import Images
 from pivotal.results.values import Values
@@ -50,6 +52,8 @@ class Inputs:
         Why it cannot be had.
     columns : mapping of str to array of shape (n_train,)
         The table that the points come from.
+    many : data frame of shape (n_train, n_labels)
+        0 and 1, where points have many labels; the labels are their names then.
     """
 
     values: Values
@@ -67,6 +71,7 @@ class Inputs:
     metric_params: Mapping[str, Any] | None
     why_no_metric: str
     columns: Mapping[str, AnyArray] | None = None
+    many: pd.DataFrame | None = None
 
     @property
     def y(self) -> AnyArray | None:
@@ -92,6 +97,9 @@ def read_inputs(
     """Check what `write_report` was given."""
     n_train = len(values)
     settings = values.settings
+    many = _read_many(y)
+    if many is not None:
+        y = np.array([names_of_labels(row, many.columns.to_numpy()) for row in many.to_numpy()], dtype=object)
     labels, responses = _read_labels(y, "y", str(settings.get("utility", "")))
     for given in (labels, responses):
         if given is not None:
@@ -103,7 +111,7 @@ def read_inputs(
         raise ValueError("X_test and y_test go together; got only one of them. Pass both, or neither.")
     X_test = _read_features(X_test, "X_test", like=X)
     test: AnyArray | None = None
-    if y_test is not None:
+    if y_test is not None and many is None:
         test = as_labels(y_test, "y_test") if responses is None else as_responses(y_test, "y_test")
         check_same_length(X_test, test, "X_test", "y_test")
     known = settings.get("k")
@@ -124,7 +132,16 @@ def read_inputs(
         metric_params=parameters,
         why_no_metric=why,
         columns=read_columns(columns, n_train),
+        many=many,
     )
+
+
+def _read_many(y: Any) -> pd.DataFrame | None:
+    """Return a table of many labels, or None if there is one label per point."""
+    if y is None or not is_indicators(y):
+        return None
+    names = getattr(y, "columns", None)
+    return pd.DataFrame(as_indicators(y, "y"), columns=names)
 
 
 def _read_labels(y: Any, name: str, utility: str) -> tuple[AnyArray | None, FloatArray | None]:
@@ -159,7 +176,7 @@ def _read_names(names: Any, what: str, n_train: int, *, gaps: bool = False) -> A
     elif missing.any():
         raise ValueError(
             f"{what} must name one for every training point; got {int(missing.sum())} missing. "
-            "Give these points a name of their own, for example 'nobody'."
+            "Give these points a name of their own, for example 'unknown'."
         )
     return array
 

@@ -85,16 +85,16 @@ def number_neighbours(shown: IndexArray, owners_of_lists: IndexArray, lists: Ind
     owners_of_lists : int array of shape (n_lists,)
         Whose neighbours they are.
     lists : int array of shape (n_lists, width)
-        Training indices, nearest first; -1 is nobody.
+        Training indices, nearest first; -1 where there is no more.
 
     Returns
     -------
     packed : dict
-        `neighbours` with a row per point shown, `width` of the rows, and the number `none` that stands for nobody.
+        `neighbours` with a row per point shown, `width` of the rows, and the number `none` that stands for none.
     """
     none = len(shown)
     places = np.full(int(max(shown[-1], lists.max(initial=0), owners_of_lists.max(initial=0))) + 2, none)
-    places[shown] = np.arange(none)  # the last entry, which -1 leads to, stays nobody
+    places[shown] = np.arange(none)  # the last entry, which -1 leads to, stays none
     table = np.full((none, lists.shape[1]), none)
     at = places[owners_of_lists]
     table[at[at < none]] = places[lists[at < none]]

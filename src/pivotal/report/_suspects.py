@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import is_sparse
+from pivotal.report._words import count
 from pivotal.report.encode import as_text
+
+if TYPE_CHECKING:
+    from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors
 
 __all__ = ["Suspects", "find_neighbours", "find_suspects", "read_suspects"]
 
@@ -30,10 +34,10 @@ class Suspects:
         Training indices.
     total : int
         How many are suspected in all; no more than some hundreds are listed.
-    probable : int
-        How many are probably wrong, however many were asked for.
+    summary : str
+        How many are suspects, and how many are wrong.
     suggested : list of n_suspects str
-        The label that the neighbourhood suggests.
+        The label, the number or the labels that the votes suggest.
     why : list of n_suspects str
         One sentence each.
     nearest : int array of shape (n_train, width)
@@ -42,7 +46,7 @@ class Suspects:
 
     points: IndexArray
     total: int
-    probable: int
+    summary: str
     suggested: list[str]
     why: list[str]
     nearest: IndexArray
@@ -51,13 +55,27 @@ class Suspects:
         """Return no more than the n most suspicious."""
         return replace(self, points=self.points[:n], suggested=self.suggested[:n], why=self.why[:n])
 
+    def as_table(self, shown: IndexArray) -> dict[str, Any]:
+        """Return rows of the page's table, told as places among the points shown, and a note."""
+        places = np.searchsorted(shown, self.points).tolist()
+        rows = [
+            {"at": place, "suggested": suggested, "why": why}
+            for place, suggested, why in zip(places, self.suggested, self.why, strict=True)
+        ]
+        note = self.summary
+        if len(rows) < self.total:
+            note += f" The {count(len(rows), 'most suspicious is', 'most suspicious are')} listed."
+        if rows:
+            note += " They are found by votes, not by the value beside them. Open a row to see its neighbours."
+        return {"rows": rows, "note": note}
+
     def with_neighbours(self) -> IndexArray:
         """Return the suspects, each followed by its neighbours."""
         return np.column_stack([self.points, self.nearest[self.points]]).ravel()
 
 
 def find_suspects(
-    X: Any, labels: AnyArray, ids: AnyArray, metric: str, metric_params: Mapping[str, Any] | None
+    X: Any, targets: Any, task: str, ids: AnyArray, metric: str, metric_params: Mapping[str, Any] | None
 ) -> Suspects:
     """Look for label errors with `pivotal.find_label_errors`, at its defaults."""
     from pivotal.analysis.label_errors import find_label_errors
@@ -66,27 +84,68 @@ def find_suspects(
     # A forest splits features, not distances, and holds them in single precision.
     no_forest = metric == "precomputed" or largest > np.finfo(np.float32).max
     options: dict[str, Any] = {"n_trees": 0} if no_forest else {}
-    errors = find_label_errors(X, labels, ids=ids, metric=metric, metric_params=metric_params, **options)
-    return read_suspects(errors, len(labels))
+    if task != "classification":
+        options["task"] = task
+    errors = find_label_errors(X, targets, ids=ids, metric=metric, metric_params=metric_params, **options)
+    return read_suspects(errors, len(ids))
 
 
 def read_suspects(errors: Any, n_train: int) -> Suspects:
-    """Take from a `LabelErrors` what the page tells."""
-    from pivotal.analysis.label_errors import LabelErrors
+    """Take from a `LabelErrors` what the page tells; of many labels, all that is suspected of a row together."""
+    from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors, NumberErrors
 
     if not isinstance(errors, LabelErrors):
         raise TypeError(f"suspects must come from pivotal.find_label_errors, or be False; got {type(errors).__name__}.")
-    if errors.scores.size != n_train:
-        raise ValueError(f"suspects must be of these {n_train} training points; got some of {errors.scores.size} rows.")
+    if len(errors.ids) != n_train:
+        raise ValueError(f"suspects must be of these {n_train} training points; got some of {len(errors.ids)} rows.")
+    nearest = errors.nearest[:, :_WIDTH]
+    if isinstance(errors, ManyLabelErrors):
+        return _of_many_labels(errors, nearest)
     points = errors.suspects[:_MOST]
+    numbers = isinstance(errors, NumberErrors)
+    suggested = errors.rivals if numbers else errors.suggested
     return Suspects(
         points=points,
         total=errors.suspects.size,
-        probable=errors.n_probable,
-        suggested=[as_text(errors.suggested[row], _NAME) for row in points],
+        summary=_summary(errors, "number" if numbers else "label"),
+        suggested=[f"{suggested[row]:.6g}" if numbers else as_text(suggested[row], _NAME) for row in points],
         why=[_sentence(as_text(errors.explain(row), _REASON)) for row in points],
-        nearest=errors.nearest[:, :_WIDTH],
+        nearest=nearest,
     )
+
+
+def _of_many_labels(errors: ManyLabelErrors, nearest: IndexArray) -> Suspects:
+    """Return one entry per row: the labels it should have, and what speaks against each of its suspected cells."""
+    corrected = errors.corrected()
+    cells: dict[int, list[int]] = {}
+    for cell in errors.suspects.tolist():
+        cells.setdefault(cell // len(errors.names), []).append(cell)
+    points = np.array(list(cells)[:_MOST], dtype=np.int64)
+    return Suspects(
+        points=points,
+        total=len(cells),
+        summary=_summary(errors, "cell"),
+        suggested=[as_text(names_of_labels(corrected[row], errors.names), _NAME) for row in points],
+        why=[
+            _sentence(as_text("; ".join(errors.explain(cell) for cell in cells[row]), _REASON))
+            for row in points.tolist()
+        ],
+        nearest=nearest,
+    )
+
+
+def names_of_labels(row: AnyArray, names: AnyArray) -> str:
+    """Return the labels that a row of a table of 0 and 1 has, in words."""
+    return ", ".join(str(name) for name in names[np.asarray(row) == 1]) or "none"
+
+
+def _summary(errors: LabelErrors, what: str) -> str:
+    n = errors.suspects.size
+    if not n:
+        return f"No {what} looks wrong."
+    suspects = f"{'The ' if errors.fixed_size else ''}{count(n, what)} "
+    verdict = "most suspicious" if errors.fixed_size else "looks wrong" if n == 1 else "look wrong"
+    return f"{suspects}{verdict} by the votes of the other rows; {errors.n_wrong.sentence}."
 
 
 def find_neighbours(X: Any, metric: str, metric_params: Mapping[str, Any] | None) -> IndexArray:

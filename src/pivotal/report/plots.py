@@ -7,7 +7,7 @@ touched, and a figure is freed when it is no longer used.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,24 +15,18 @@ from numpy.typing import ArrayLike
 
 from pivotal.analysis import Curve
 from pivotal.core.types import IndexArray
+from pivotal.report._axes import HIGHLIGHT_COLOR, INK, MUTED, VALUE_COLOR, literal, new_figure, prepare_axes
+from pivotal.report.certainty_plots import plot_intervals, plot_rank_intervals
 from pivotal.results.explain import Explanation
 from pivotal.results.values import Values
 
-try:
+__all__ = [
+    "HIGHLIGHT_COLOR", "INK", "MUTED", "VALUE_COLOR", "new_figure", "plot_curves", "plot_explanation", "plot_histogram",
+    "plot_intervals", "plot_rank_intervals", "plot_selection", "plot_steps", "plot_values",
+]  # fmt: skip
+
+if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-except ModuleNotFoundError as error:
-    raise ImportError('plots need matplotlib; install it with pip install "pivotal[plots]"') from error
-
-INK: Final = "#1f2937"
-MUTED: Final = "#9ca3af"
-VALUE_COLOR: Final = "#2563eb"
-HIGHLIGHT_COLOR: Final = "#dc2626"
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of this many inches that belongs to no window."""
-    return Figure(figsize=(width, height), dpi=100, layout="constrained")
 
 
 def plot_values(
@@ -67,7 +61,7 @@ def plot_values(
     array([ 0.75,  0.25, -0.5 ])
     """
     marked = _as_indices(highlight, len(values))
-    ax = _prepare(ax)
+    ax = prepare_axes(ax)
     order = values.order()
     ranks = np.arange(1, len(values) + 1)
     ax.axhline(0.0, color=MUTED, linewidth=0.8, zorder=1)
@@ -118,7 +112,7 @@ def plot_histogram(
     ax : matplotlib Axes
     """
     marked = _as_indices(highlight, len(values))
-    ax = _prepare(ax)
+    ax = prepare_axes(ax)
     edges = np.histogram_bin_edges(values.values, bins).tolist()
     ax.hist(values.values, edges, color=VALUE_COLOR, alpha=0.85, label=label)
     if marked.size:
@@ -158,7 +152,7 @@ def plot_curves(curves: Curve | Iterable[Curve], ax: Axes | None = None, *, shar
         raise ValueError("curves must hold at least one curve; got none.")
     if shares and any("n_train" not in curve.settings for curve in drawn):
         raise ValueError("shares need curves that know the number of training points; use shares=False.")
-    ax = _prepare(ax)
+    ax = prepare_axes(ax)
     for curve in drawn:
         counts = curve.counts / curve.settings["n_train"] if shares else curve.counts
         color = MUTED if curve.label == "random" else None
@@ -187,22 +181,17 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None) -> Axes:
     -------
     ax : matplotlib Axes
     """
-    ax = _prepare(ax)
+    ax = prepare_axes(ax)
     order = np.argsort(explanation.values, kind="stable")
     values = explanation.values[order]
     places = np.arange(len(order))
     colors = [VALUE_COLOR if number > 0 else HIGHLIGHT_COLOR for number in values]
     ax.barh(places, values, color=colors)
-    ax.set_yticks(places, [_literal(f"row {explanation.ids[i]} ({explanation.labels[i]})") for i in order.tolist()])
+    ax.set_yticks(places, [literal(f"row {explanation.ids[i]} ({explanation.labels[i]})") for i in order.tolist()])
     ax.axvline(0.0, color=MUTED, linewidth=0.8)
     ax.set_xlabel("value for this query")
-    ax.set_title(_literal(f"query {explanation.query} {explanation.verdict}"), fontsize="medium", loc="left")
+    ax.set_title(literal(f"query {explanation.query} {explanation.verdict}"), fontsize="medium", loc="left")
     return ax
-
-
-def _literal(text: str) -> str:
-    """Return text that is drawn as it is: a dollar sign in a label of the user's begins no formula."""
-    return text.replace("$", r"\$")
 
 
 def plot_steps(steps: pd.DataFrame, ax: Axes | None = None, *, along: str = "k") -> Axes:
@@ -224,7 +213,7 @@ def plot_steps(steps: pd.DataFrame, ax: Axes | None = None, *, along: str = "k")
     """
     if steps.empty:
         raise ValueError(f"a plot along {along} needs at least two settings; got one. Sweep over several.")
-    ax = _prepare(ax)
+    ax = prepare_axes(ax)
     others = [name for name in steps.columns if name not in ("from", "to", "spearman", "overlap")]
     varied = [name for name in others if len(steps[name].unique()) > 1]
     for labels, part in steps.groupby(varied, sort=False) if varied else [((), steps)]:
@@ -256,7 +245,7 @@ def plot_selection(curve: pd.DataFrame, ax: Axes | None = None, *, size: int | N
     -------
     ax : matplotlib Axes
     """
-    ax = _prepare(ax)
+    ax = prepare_axes(ax)
     lines = (("accuracy", "selected", VALUE_COLOR), ("random", "random", MUTED))
     for name, label, color in lines:
         middle, error = curve[name], 2.0 * curve[f"{name}_error"]
@@ -269,13 +258,6 @@ def plot_selection(curve: pd.DataFrame, ax: Axes | None = None, *, size: int | N
     ax.set_xlabel("selected rows")
     ax.set_ylabel("expected accuracy")
     ax.legend(frameon=False)
-    return ax
-
-
-def _prepare(ax: Axes | None) -> Axes:
-    if ax is None:
-        ax = new_figure(7.0, 4.0).subplots()
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

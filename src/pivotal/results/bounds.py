@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from pivotal.core.types import FloatArray
 
-__all__ = ["Bound", "from_before_bounds_had_parts", "scaled_bound"]
+__all__ = ["Bound", "scaled_bound"]
 
 _EPS: Final = float(np.finfo(np.float64).eps)
-# What settings call the neighbours that are the nearest for certain, in files that do not say so themselves.
-_EXACT_NAMES: Final = ("auto", "brute", "kd_tree", "ball_tree", "faiss-flat", "FaissFlat", "precomputed")
 
 
 class Bound(NamedTuple):
@@ -48,17 +45,3 @@ def scaled_bound(bound: Bound, values: FloatArray, *, total: float, gain: float)
         for part, sum_part in zip((bound.proved, bound.rounding), sums, strict=True)
     )
     return Bound(proved, rounding + 4 * _EPS * abs(gain / total) * largest)
-
-
-def from_before_bounds_had_parts(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state of values, also if it was written when there was one bound that took all neighbours as true."""
-    if "error_bound" not in state or "proved_bound" in state:
-        return dict(state)
-    state = dict(state)
-    settings = state.get("settings")
-    neighbors = settings.get("neighbors") if isinstance(settings, Mapping) else None
-    exact = True if neighbors is None or (isinstance(neighbors, str) and neighbors in _EXACT_NAMES) else None
-    # The part that is proved was not kept: all of it counts as an allowance.
-    old = state.pop("error_bound")
-    split = {"proved_bound": None if old is None else 0.0, "rounding_allowance": old or 0.0}
-    return {**state, **split, "neighbors_exact": False if state.get("recall") is not None else exact}

@@ -2,7 +2,7 @@
 
 Values are means over queries, and the queries are a sample of those that might come. `query_standard_error` is what
 that leaves open. A point that mattered to few queries, or to none, may matter to the next one: half a contribution of
-usual size is added to what was seen, so that intervals of points that nobody asked for are not of width 0. The usual
+usual size is added to what was seen, so that intervals of points that no query asked for are not of width 0. The usual
 size of a contribution is the sum of squares over the sum of the totals, over all points. `tests/test_certainty.py`
 holds intervals to their level by drawing test sets from a large one.
 """

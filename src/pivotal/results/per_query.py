@@ -21,7 +21,7 @@ from pivotal.core.frozen import same
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.storage import numbers_of
 
-__all__ = ["COLUMNS", "PerQuery", "PerQueryRecorder", "Rows"]
+__all__ = ["COLUMNS", "PerQuery", "PerQueryRecorder", "QueryRows"]
 
 COLUMNS: Final = ("label", "queries", "query_values", "query_ranks")
 """Columns of a file that hold values per query; each has an entry per training point."""
@@ -261,7 +261,7 @@ def _rebuild(parts: tuple[AnyArray, ...], shape: tuple[int, int], rest: tuple[An
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """The entries of some queries, one query after the other, training indices ascending."""
 
     sizes: IndexArray
@@ -290,7 +290,7 @@ class PerQueryRecorder:
         self._budget = _BUDGET if max_memory is None else max_memory
         self._max_entries = 0
 
-    def reserve(self, n_queries: int, depth: int, kept: Sequence[Rows]) -> None:
+    def reserve(self, n_queries: int, depth: int, kept: Sequence[QueryRows]) -> None:
         """Share out what memory is left among this many queries, whose lists are about `depth` long."""
         left = self._budget - _ENTRY_BYTES * sum(len(rows.values) for rows in kept)
         self._max_entries = left // (_ENTRY_BYTES * n_queries)
@@ -301,7 +301,7 @@ class PerQueryRecorder:
                 f"{needed} bytes; got {max(left, 0)} bytes. Raise max_memory, or ask for fewer queries at a time."
             )
 
-    def record(self, indices: IndexArray, values: FloatArray, targets: AnyArray) -> Rows:
+    def record(self, indices: IndexArray, values: FloatArray, targets: AnyArray) -> QueryRows:
         """Return the entries of a block of queries that are kept.
 
         Parameters
@@ -327,7 +327,7 @@ class PerQueryRecorder:
         points = indices[queries, places]
         order = np.lexsort((points, queries))
         queries, places = queries[order], places[order]
-        return Rows(
+        return QueryRows(
             kept.sum(axis=1),
             points[order].astype(np.int32),
             values[queries, places],
@@ -336,7 +336,7 @@ class PerQueryRecorder:
             dropped,
         )
 
-    def finish(self, kept: Sequence[Rows], labels: AnyArray) -> PerQuery:
+    def finish(self, kept: Sequence[QueryRows], labels: AnyArray) -> PerQuery:
         """Return what was kept of all queries, given the labels of the training points."""
         starts = np.concatenate([[0], *(rows.sizes for rows in kept)]).cumsum()
         parts = (

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, DTypeLike
 from pivotal.core.frozen import freeze, same, thaw
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_probability
-from pivotal.results.bounds import from_before_bounds_had_parts
 from pivotal.results.ids import as_ids, one_dimensional
 from pivotal.results.per_query import PerQuery
 from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, reported_as_damage, write_table
@@ -150,7 +149,6 @@ class ValueRecord:
             for name in ("settings", "details"):
                 if not isinstance(about.setdefault(name, {}), dict):
                     raise ValueError(f"{name} must be an object")
-            about = from_before_bounds_had_parts(about)
             errors: dict[str, Any] = {
                 name: numbers_of(table[name], pa.float64(), name) for name in _ERRORS if name in table.column_names
             }
@@ -161,7 +159,7 @@ class ValueRecord:
                 settings=about["settings"],
                 details=about["details"],
                 queries=PerQuery.from_columns(table, about["per_query"]) if "per_query" in about else None,
-                **{name: about[name] for name in _SCALARS if name in about or name != "recall"},  # older than recall
+                **{name: about[name] for name in _SCALARS},
             )
 
     def equals(self, other: object) -> bool:
@@ -185,7 +183,7 @@ class ValueRecord:
 
 
 def _rebuild(kind: type[ValueRecord], state: dict[str, Any]) -> ValueRecord:
-    return kind(**from_before_bounds_had_parts(state))
+    return kind(**state)
 
 
 def _finite(name: str, array: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,9 @@ from pivotal.results.certainty import CertainValues
 from pivotal.results.explain import Explanation, explain_query
 from pivotal.results.ids import one_dimensional
 from pivotal.results.value_record import as_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _EPS: Final = float(np.finfo(np.float64).eps)
 _SHOWN: Final = ("method", "k", "utility", "semivalue")  # settings in the one-line summary
@@ -300,7 +303,7 @@ class Values(CertainValues):
         -------
         sums : pandas Series
             Indexed by owner, most valuable first. This is the sum of the values of single points, not the value of
-            the owner as one player who joins with all their points at once.
+            the owner as one player that joins with all their points at once.
 
         Examples
         --------
@@ -313,7 +316,7 @@ class Values(CertainValues):
         if missing:
             raise ValueError(
                 f"owners must name an owner for every training point; got {missing} missing. "
-                "Give points without an owner a name of their own, for example 'nobody'."
+                "Give points without an owner a name of their own, for example 'unknown'."
             )
         sums = pd.Series(self.values, name="value").groupby(names.rename("owner"), sort=False).sum()
         return sums.sort_values(ascending=False, kind="stable")
@@ -341,6 +344,31 @@ class Values(CertainValues):
             if (self.bias_bound or 0.0) > _NEGLIGIBLE * largest:
                 shown.append(f"bias_bound={self.bias_bound:.2g}")
         return f"Values({', '.join(shown)}, values in [{self.values.min():.4g}, {self.values.max():.4g}])"
+
+    def plot(self, kind: str = "values", ax: Axes | None = None, **how: Any) -> Axes:
+        """Draw the values; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : {"values", "intervals", "ranks", "histogram"}, default="values"
+            The values by rank; the same with intervals, and whether their sign is known; which ranks the most valuable
+            points may have; or how many points have which value.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure when None, to be had as `ax.figure`.
+        **how
+            As `pivotal.plots.plot_values`, `plot_intervals`, `plot_rank_intervals` and `plot_histogram` take it, such
+            as `level` for the intervals.
+        """
+        kinds = {
+            "values": "plot_values",
+            "intervals": "plot_intervals",
+            "ranks": "plot_rank_intervals",
+            "histogram": "plot_histogram",
+        }
+        if kind not in kinds:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, kinds))}; got {kind!r}.")
+        drawn: Axes = getattr(provided("plots"), kinds[kind])(self, ax, **how)
+        return drawn
 
     def report(self, path: str | os.PathLike[str], **what: Any) -> Path | str:
         """Write one HTML page that shows the values; opens anywhere, without a network.

@@ -5,7 +5,7 @@
                                             ▼
                       _session ◄── _journal ◄── decisions                     SQLite; appended, never changed
                        │  │  └── _record                                      what holds, who disagrees
-                       │  └── _live, _scores                                  neighbours, values, scores: exact at once
+                       │  └── _nearest_lists, _live, _scores                  neighbours, values, scores: exact at once
                        ▼
                       _queues, _views, _estimate                              what the page is told
                       _export, _compare, _apply                               cleaned table, decisions, before and after

@@ -15,7 +15,7 @@ import numpy as np
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 
-__all__ = ["Ballots", "weights_of"]
+__all__ = ["RowVotes", "weights_of"]
 
 _GRAIN: Final = 2.0**-24
 
@@ -26,7 +26,7 @@ def weights_of(k: int, depth: int) -> FloatArray:
     return weights
 
 
-class Ballots:
+class RowVotes:
     """Votes for each class that every row has, received and cast on it.
 
     Parameters

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pivotal.analysis.checkup import CheckUp, check
-from pivotal.analysis.checkup import Finding as Checked
+from pivotal.analysis.checkup import CheckUp, Finding, check
 from pivotal.core.types import AnyArray
 from pivotal.report.encode import as_text
-from pivotal.review._subject import Finding
+from pivotal.review._subject import CheckQueue
 
 __all__ = ["LOOKED_FOR", "check_rows", "findings_of"]
 
@@ -21,7 +20,7 @@ _OTHERS: Final = 5  # other rows of a group that are named
 _LEFT_OUT: Final = ("label_errors", "order", "class_imbalance", "no_value")
 
 
-def check_rows(X: Any, y: AnyArray, X_test: Any, **how: Any) -> tuple[Finding, ...]:
+def check_rows(X: Any, y: AnyArray, X_test: Any, **how: Any) -> tuple[CheckQueue, ...]:
     """Look for duplicates, duplicates with other labels, outliers and, with test rows, rows that are among them.
 
     Parameters
@@ -35,13 +34,13 @@ def check_rows(X: Any, y: AnyArray, X_test: Any, **how: Any) -> tuple[Finding, .
     return findings_of(check(X, y, X_test, only=wanted, **how))
 
 
-def findings_of(found: CheckUp) -> tuple[Finding, ...]:
+def findings_of(found: CheckUp) -> tuple[CheckQueue, ...]:
     """Return the findings of a check-up that are about rows, as queues; wrong labels are a queue of their own."""
     kept = [one for one in found.values() if one.about == "rows" and one.name not in _LEFT_OUT and len(one)]
     return tuple(_as_queue(one) for one in kept)
 
 
-def _as_queue(found: Checked) -> Finding:
+def _as_queue(found: Finding) -> CheckQueue:
     rows = found.rows
     if "group" in found.details:
         reasons = _related_rows(found, rows.tolist())
@@ -53,10 +52,10 @@ def _as_queue(found: Checked) -> Finding:
     else:
         reasons = {}
     # Apart from the queues that there always are: reviewers who disagree are conflicts too.
-    return Finding(f"check-{found.name}", found.title, f"{found.sentence} {found.advice}", rows, reasons)
+    return CheckQueue(f"check-{found.name}", found.title, f"{found.sentence} {found.advice}", rows, reasons)
 
 
-def _related_rows(found: Checked, rows: Iterable[int]) -> dict[int, str]:
+def _related_rows(found: Finding, rows: Iterable[int]) -> dict[int, str]:
     """Say which other rows each row goes together with, and what their labels are."""
     groups: dict[Any, list[int]] = {}
     for row in rows:

@@ -101,6 +101,7 @@ def facts(session: Session, test: tuple[Any, Any] | None) -> dict[str, Any]:
         "held_out": held_out,
         "test": None if test is None else _on_test_rows(session, test),
         "loo": (session.first_accuracy, live.accuracy),
+        "estimated": session.estimated,
         "values": _histograms(session.first_values, values),
         "negative": (int((session.first_values < 0).sum()), int((values < 0).sum())),
         "classes": [(classes.names[code], int(before[code]), int(after[code])) for code in order[:_CLASSES]],

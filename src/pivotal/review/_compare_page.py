@@ -87,7 +87,7 @@ def _accuracy(facts: dict[str, Any]) -> str:
     held_out = facts["held_out"]
     parts.append(
         _one_accuracy(
-            held_out, f"On the {held_out.n_rows:,} rows whose label nobody changed, each predicted by the others"
+            held_out, f"On the {held_out.n_rows:,} rows whose label was not changed, each predicted by the others"
         )
     )
     note = (
@@ -95,15 +95,17 @@ def _accuracy(facts: dict[str, Any]) -> str:
         "changed teach but are not tested on, so that the labels tested on are the same before and after. Intervals "
         "cover 95 %; that of the difference is from pairs."
     )
-    return _section("Accuracy on held-out data", f'<p class="note">{_safe(note)}</p>{"".join(parts)}')
+    notes = [note, facts["estimated"]] if facts["estimated"] else [note]
+    shown = "".join(f'<p class="note">{_safe(one)}</p>' for one in notes)
+    return _section("Accuracy on held-out data", f"{shown}{''.join(parts)}")
 
 
 def _one_accuracy(accuracy: Any, where: str) -> str:
     difference, low, high = accuracy.difference
     surely = low > 0 or high < 0
     sentence = (
-        f"{difference:+.2%} ({low:+.2%} to {high:+.2%}): {accuracy.gained:,} predictions became right and "
-        f"{accuracy.lost:,} became wrong. "
+        f"{100 * difference:+.2f} points ({100 * low:+.2f} to {100 * high:+.2f}): {accuracy.gained:,} predictions "
+        f"became right and {accuracy.lost:,} became wrong. "
         + ("The difference is beyond chance." if surely else "The difference may be chance.")
     )
     lowest = min(accuracy.before[1], accuracy.after[1])
@@ -181,7 +183,7 @@ def _pairs(facts: dict[str, Any]) -> str:
 def _people(facts: dict[str, Any]) -> str:
     people = [(name, f"{count:,}") for name, count in facts["reviewers"].most_common()]
     if not people:
-        return '<p class="note">Nobody has decided yet.</p>'
+        return '<p class="note">No decisions yet.</p>'
     first, last = (date[:16].replace("T", " ") for date in facts["dates"])
     said = f'<p class="note">{_safe(f"Between {first} and {last} UTC.")}</p>' + _table(("Reviewer", "Rows"), people)
     if facts["agreements"]:

@@ -29,7 +29,9 @@ _FLOOR: Final = 0.02  # shares of votes below this say no more than this
 _MIDDLE: Final = 1.5  # log odds at which the intercept is taken
 _PRIOR_MEAN: Final = np.array([1.92, 3.42])
 _PRIOR_COVARIANCE: Final = np.array([[5.17, 2.06], [2.06, 2.33]])
-_WIDE: Final = 1.959963984540054  # standard deviations on either side of 95 %
+_BINS: Final = 40  # of the odds
+_DRAWS: Final = np.random.default_rng(0).standard_normal((2000, 3))
+_MANY: Final = 2000  # suspects from which on the share among them is that of all alike
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,11 @@ def estimate_left(
     Parameters
     ----------
     odds : float64 array of shape (n_left,)
-        Log odds of the suspects that nobody has decided.
+        Log odds of the suspects that are undecided.
     seen_odds, seen_wrong : float64 arrays of shape (n_decided,)
         Log odds of the suspects that were decided, and whether their label was wrong, 0 or 1.
     n_others : int
-        Rows that are no suspects and that nobody has looked at.
+        Rows that are no suspects and that were not looked at.
     sample : tuple of int
         How many random ones of the others were looked at, and how many of those were wrong.
 
@@ -77,13 +79,7 @@ def estimate_left(
         The second is None before any random row was looked at.
     """
     center, covariance = logistic_fit(seen_odds, seen_wrong, _PRIOR_MEAN, _PRIOR_COVARIANCE)
-    design = _design(odds)
-    chance = _logistic(design @ center)
-    variances = chance * (1.0 - chance)
-    slope = variances @ design
-    count = float(chance.sum())
-    deviation = math.sqrt(float(slope @ covariance @ slope + variances.sum()))
-    low, high = max(0.0, count - _WIDE * deviation), min(float(len(odds)), count + _WIDE * deviation)
+    count, low, high = _predict(odds, center, covariance)
     if len(odds) and len(seen_odds) >= _ALIKE:
         fewest, most = _by_those_alike(odds, seen_odds, seen_wrong)
         low, high = min(low, fewest), max(high, most)
@@ -96,11 +92,33 @@ def estimate_left(
     return suspects, Left(n_others * wrong / looked_at, n_others * float(least), n_others * float(largest))
 
 
+def _predict(odds: FloatArray, center: FloatArray, covariance: FloatArray) -> tuple[float, float, float]:
+    """Return how many of some suspects are wrong, and the 95 % interval, over what the regression may be.
+
+    Chances near 0 and 1 bend the law of the sum, so that it is drawn, always from the same numbers: regressions, and
+    for each a number of wrong labels about its mean. Suspects of much the same odds are counted together.
+    """
+    if not len(odds):
+        return 0.0, 0.0, 0.0
+    counts, edges = np.histogram(odds, _BINS)
+    there = counts > 0
+    middles = 0.5 * (edges[:-1] + edges[1:])[there]
+    regressions = center + _DRAWS[:, :2] @ np.linalg.cholesky(covariance).T
+    chances = _logistic(regressions @ _design(middles).T)
+    means, variances = chances @ counts[there], (chances * (1.0 - chances)) @ counts[there]
+    low, high = np.quantile(means + np.sqrt(variances) * _DRAWS[:, 2], [0.025, 0.975])
+    return float(means.mean()), max(0.0, float(low)), min(float(len(odds)), float(high))
+
+
 def _by_those_alike(odds: FloatArray, seen_odds: FloatArray, seen_wrong: FloatArray) -> tuple[float, float]:
     """Return the 95 % interval of a beta-binomial law: of the suspects left, as many are wrong as of those alike."""
     alike = np.argsort(np.abs(seen_odds - np.median(odds)), kind="stable")[:_ALIKE]
     wrong = float(seen_wrong[alike].sum())
-    law = betabinom(len(odds), wrong + 0.5, len(alike) - wrong + 0.5)
+    parameters = wrong + 0.5, len(alike) - wrong + 0.5
+    if len(odds) > _MANY:
+        share = beta(*parameters)
+        return len(odds) * float(share.ppf(0.025)), len(odds) * float(share.ppf(0.975))
+    law = betabinom(len(odds), *parameters)
     return float(law.ppf(0.025)), float(law.ppf(0.975))
 
 

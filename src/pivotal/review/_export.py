@@ -145,7 +145,7 @@ class Outputs:
             return "decisions.csv", self._written(self.write_decisions, "decisions.csv")
         if name == "cleaned" and self.format is not None:
             file = f"cleaned.{self.format}"
-            # Nobody knows where the file will lie, so that paths of images stay as they are.
+            # It is not known where the file will lie, so that paths of images stay as they are.
             cleaned = self.cleaned()
             cleaned = replace(cleaned, format="csv") if cleaned.format == "images" else cleaned
             return file, self._written(lambda path: write_table(cleaned, path), file)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-__all__ = ["ACTIONS", "Action", "Entry", "Journal", "JournalError", "Proposal"]
+__all__ = ["ACTIONS", "Action", "Journal", "JournalEntry", "JournalError", "Proposal"]
 
 Action = Literal["keep", "fix", "label", "drop", "unsure", "note", "undo"]
 ACTIONS: Final = get_args(Action)
@@ -67,7 +67,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Entry(Proposal):
+class JournalEntry(Proposal):
     """A line of the journal."""
 
     id: int = 0
@@ -150,7 +150,7 @@ class Journal:
         """Return what the journal is about."""
         return dict(self._base.execute("SELECT name, content FROM facts").fetchall())
 
-    def append(self, proposals: Sequence[Proposal], *, reviewer: str, batch: str) -> list[Entry]:
+    def append(self, proposals: Sequence[Proposal], *, reviewer: str, batch: str) -> list[JournalEntry]:
         """Write decisions, all or none; they are on the disk when this returns.
 
         Parameters
@@ -165,7 +165,7 @@ class Journal:
 
         Returns
         -------
-        entries : list of Entry
+        entries : list of JournalEntry
             Those written; empty if the batch was there already.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -186,7 +186,7 @@ class Journal:
             raise
         return [] if known is not None else self.since(first)
 
-    def since(self, last: int) -> list[Entry]:
+    def since(self, last: int) -> list[JournalEntry]:
         """Return the entries behind the one with this number, in their order."""
         lines = self._base.execute(f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,))
         return [_entry(line) for line in lines]
@@ -204,6 +204,6 @@ def _line(proposal: Proposal, at: str, reviewer: str, batch: str) -> tuple[Any, 
     )  # fmt: skip
 
 
-def _entry(line: Iterable[Any]) -> Entry:
+def _entry(line: Iterable[Any]) -> JournalEntry:
     names = _COLUMNS.split(", ")
-    return Entry(**dict(zip(names, line, strict=True)))
+    return JournalEntry(**dict(zip(names, line, strict=True)))

@@ -23,7 +23,7 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.solver import Block, Solver
 from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import Index, KeptLists, blocks
-from pivotal.review._ballots import Ballots
+from pivotal.review._ballots import RowVotes
 
 __all__ = ["LiveNeighbors", "Progress", "list_length"]
 
@@ -60,7 +60,7 @@ class LiveNeighbors:
         Class codes at present; not to be written to.
     alive : bool array of shape (n_rows,)
         Rows that are not dropped; not to be written to.
-    ballots : Ballots
+    ballots : RowVotes
         Votes of neighbours, as `find_label_errors` counts them.
     """
 
@@ -84,7 +84,7 @@ class LiveNeighbors:
         self._longer_holders: dict[int, set[int]] = {}
         self._solver: Solver | None = None
         self._weights = np.empty(0)
-        self.ballots = Ballots(len(codes), n_classes)
+        self.ballots = RowVotes(len(codes), n_classes)
         self._totals, self._rests = np.zeros(len(codes)), np.zeros(len(codes))
         self._n_right = 0.0
         self._value_all()

@@ -15,7 +15,7 @@ __all__ = ["KINDS", "Query", "first_by_score"]
 KINDS: Final = {
     "suspects": ("Suspects", "Labels that are probably wrong, the most suspicious first."),
     "random": ("Random check", "Random rows among those that are no suspects, to learn what was missed."),
-    "unsure": ("Unsure", "Rows that somebody was unsure about."),
+    "unsure": ("Unsure", "Rows that a reviewer was unsure about."),
     "conflicts": ("Conflicts", "Rows that reviewers decided differently."),
     "second": ("Second opinion", "Rows that others have decided and you have not."),
     "decided": ("Decided", "All decisions, the latest first."),
@@ -33,7 +33,7 @@ class Query:
     kind : str
         The queue.
     reviewer : str
-        Who asks.
+        The reviewer.
     given, suggested : str, optional
         Labels to have.
     owner : str, optional

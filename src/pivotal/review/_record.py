@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from pivotal.review._journal import Entry
+from pivotal.review._journal import JournalEntry
 
 __all__ = ["Agreement", "Record"]
 
@@ -45,15 +45,15 @@ class Record:
     """
 
     def __init__(self) -> None:
-        self.entries: dict[int, Entry] = {}
+        self.entries: dict[int, JournalEntry] = {}
         self._undone: set[int] = set()
-        self._of_row: dict[int, list[Entry]] = defaultdict(list)
-        self._rulings: dict[int, Entry] = {}
+        self._of_row: dict[int, list[JournalEntry]] = defaultdict(list)
+        self._rulings: dict[int, JournalEntry] = {}
         self._conflicts: set[int] = set()
-        self._shared: dict[int, dict[str, Entry]] = {}  # verdicts about rows that several have decided
+        self._shared: dict[int, dict[str, JournalEntry]] = {}  # verdicts about rows that several have decided
         self.last = 0
 
-    def add(self, entries: Iterable[Entry]) -> set[int]:
+    def add(self, entries: Iterable[JournalEntry]) -> set[int]:
         """Take entries in; return the rows they are about."""
         rows = set()
         for entry in entries:
@@ -87,11 +87,11 @@ class Record:
             if len({entry.label for entry in verdicts.values()}) > 1:
                 self._conflicts.add(row)
 
-    def history(self, row: int) -> list[Entry]:
+    def history(self, row: int) -> list[JournalEntry]:
         """Return what was decided and noted about a row and not undone, oldest first."""
         return [entry for entry in self._of_row.get(row, ()) if entry.id not in self._undone]
 
-    def ruling(self, row: int) -> Entry | None:
+    def ruling(self, row: int) -> JournalEntry | None:
         """Return the decision that holds for a row: the last one that was not undone."""
         return self._rulings.get(row)
 
@@ -103,7 +103,7 @@ class Record:
         """Return the last note about a row."""
         return next((entry.note for entry in reversed(self.history(row)) if entry.note), "")
 
-    def rulings(self) -> Collection[Entry]:
+    def rulings(self) -> Collection[JournalEntry]:
         """Return the decisions that hold, one for every row that has one."""
         return self._rulings.values()
 
@@ -115,7 +115,7 @@ class Record:
         """Return the rows about which reviewers decided differently, ascending."""
         return sorted(self._conflicts)
 
-    def to_undo(self, reviewer: str) -> list[Entry]:
+    def to_undo(self, reviewer: str) -> list[JournalEntry]:
         """Return the entries of the last batch of a reviewer that is not undone."""
         batch = None
         found = []
@@ -129,9 +129,9 @@ class Record:
                 break
         return found[::-1]
 
-    def latest(self, n: int, queue: str) -> list[Entry]:
+    def latest(self, n: int, queue: str) -> list[JournalEntry]:
         """Return the last decisions taken from a queue that still hold and are not unsure, newest first."""
-        found: list[Entry] = []
+        found: list[JournalEntry] = []
         for entry in reversed(self.entries.values()):
             if len(found) == n:
                 break

@@ -103,6 +103,11 @@ class LiveScores:
         return np.where(self.suggested == self._live.codes, self.support, self.rivals)
 
     @property
+    def neighbors_vote(self) -> bool:
+        """Whether the nearest rows have a say in who is a suspect."""
+        return self._voters.neighbors_weight > 0.0
+
+    @property
     def n_changed(self) -> int:
         """Number of labels that are not those that the voters were fitted to."""
         return int(((self._judgement.codes != self._live.codes) & self._live.alive).sum())

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from pivotal.review._export import Outputs
-from pivotal.review._session import ReportProgress, Session
+from pivotal.review._nearest_lists import ReportProgress
+from pivotal.review._session import Session
 from pivotal.review._views import Views
 
 __all__ = ["ReviewService"]

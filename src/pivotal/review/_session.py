@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import CodeArray, IndexArray
-from pivotal.neighbors import Index, as_index
-from pivotal.review._journal import ACTIONS, Action, Entry, Journal, Proposal
+from pivotal.neighbors import Index
+from pivotal.review._journal import ACTIONS, Action, Journal, JournalEntry, Proposal
 from pivotal.review._live import LiveNeighbors
+from pivotal.review._nearest_lists import SEARCHING, ReportProgress, index_of
 from pivotal.review._queues import KINDS, Query, first_by_score
 from pivotal.review._record import Record
-from pivotal.review._rows import Cells
 from pivotal.review._scores import Judgement, LiveScores
 from pivotal.review._subject import Classes, Subject
 
-__all__ = ["SEARCHING", "ReportProgress", "Session"]
+__all__ = ["Session"]
 
-ReportProgress = Callable[[str, float], None]
-"""Receives what is being done, and the share of it that is done."""
-
-SEARCHING: Final = "Finding the neighbours of every row"
 _K: Final = 20
 _SEED: Final = 0
 _PAGE: Final = 200  # rows of a page that are put in order at least
@@ -72,9 +68,8 @@ class Session:
         }
         self.journal = Journal(path, facts)
         given = self.classes.given
-        search: dict[str, Any] = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **(subject.search or {})}
-        index = neighbors or as_index(search.pop("neighbors", "auto"), subject.X, **search)
-        self.neighbors_exact = bool(index.exact)
+        index = neighbors or index_of(subject.X, subject.search or {})
+        self._neighbors_exact = bool(index.exact)
         self.live = LiveNeighbors(
             index,
             given,
@@ -90,7 +85,7 @@ class Session:
         self.first_values = self.live.values()
         self.first_accuracy = self.live.accuracy
         self.first_right = self.live.predicted_all()
-        self.cells = None if subject.cells is None else Cells(subject.cells)
+        self.cells = subject.cells
         self.record = Record()
         self.decided: npt.NDArray[np.bool_] = np.zeros(len(subject), np.bool_)
         shuffled = np.random.default_rng(_SEED).permutation(len(subject))
@@ -108,6 +103,24 @@ class Session:
     def mark(self) -> str:
         """A text that changes with every entry of the journal, and whenever all voters were asked again."""
         return f"{self.version}/{self.n_asked}"
+
+    @property
+    def estimated(self) -> str:
+        """Which figures are estimates, and how good; empty where all are exact."""
+        recall, votes = self.subject.recall, self.scores.neighbors_vote
+        if self._neighbors_exact:
+            return ""
+        found = "and how many of them are the true ones is not known"
+        if recall is not None:
+            share = "all" if recall == 1.0 else f"{min(99.9, 100 * recall):.1f} %"
+            found = f"and {share} of them are the true ones in a sample"
+        follow = "suspects, suggestions, " if votes else ""
+        rest = "" if votes else " Suspects and suggestions do not depend on them."
+        return (
+            f"Nearest rows come from an approximate search, {found}: {follow}neighbours, values, leave-one-out "
+            f"accuracy, duplicates and outliers are estimates to that extent.{rest} Start with --neighbors brute for "
+            "the true ones, which takes longer."
+        )
 
     @property
     def is_asking(self) -> bool:
@@ -146,7 +159,7 @@ class Session:
 
     def decide(
         self, rows: Iterable[int], action: str, *, label: str | None, reviewer: str, batch: str, note: str, queue: str
-    ) -> list[Entry]:
+    ) -> list[JournalEntry]:
         """Decide about rows; the journal has it when this returns.
 
         Parameters
@@ -180,7 +193,7 @@ class Session:
             self._take(entries)
             return entries
 
-    def undo(self, *, reviewer: str, batch: str) -> list[Entry]:
+    def undo(self, *, reviewer: str, batch: str) -> list[JournalEntry]:
         """Take back the last decision of a reviewer that is not undone yet; return the entries that are undone."""
         with self.lock:
             self.sync()
@@ -279,7 +292,7 @@ class Session:
     def _n_after_dropping(self, rows: list[int]) -> int:
         return self.live.n_alive - int(self.live.alive[rows].sum())
 
-    def _take(self, entries: list[Entry]) -> None:
+    def _take(self, entries: list[JournalEntry]) -> None:
         """Make entries hold: labels, drops, and what follows from them."""
         rows = np.array(sorted(self.record.add(entries)), dtype=np.int64)
         if not len(rows):

@@ -20,16 +20,17 @@ from pivotal.analysis.checkup import CheckUp
 from pivotal.analysis.label_errors import EditableVoters, LabelErrors, find_with_voters
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
-from pivotal.neighbors import Index, KeptLists, as_index
+from pivotal.neighbors import Index, KeptLists
 from pivotal.report.encode import as_text
+from pivotal.report.row_cells import RowCells
 from pivotal.report.thumbnails import Images
 from pivotal.review._checks import check_rows, findings_of
 from pivotal.review._export import Outputs, decisions_frame
-from pivotal.review._live import list_length
+from pivotal.review._nearest_lists import ReportProgress, find_lists, index_of
 from pivotal.review._serve import LOCAL, Server, need_server
 from pivotal.review._service import ReviewService
-from pivotal.review._session import SEARCHING, ReportProgress, Session
-from pivotal.review._subject import FindErrors, Finding, Subject, fingerprint_of_arrays, fingerprint_of_files
+from pivotal.review._session import Session
+from pivotal.review._subject import CheckQueue, FindErrors, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
 
 __all__ = ["TableReview", "review", "user_name"]
@@ -129,11 +130,14 @@ def review(
     result: list[pd.DataFrame] = []
 
     def prepare(report_progress: ReportProgress) -> tuple[Session, Outputs]:
-        known = _nearest_known(features, int(errors.settings["k"]), search, report_progress)
+        exact = "neighbors" in errors.settings["voters"]  # the same lists as theirs, or they would say other things
+        known, recall = find_lists(features, int(errors.settings["k"]), search, report_progress, exact=exact)
         report_progress("Asking the voters", 0.0)
         voters = _voters_of(errors, features, known, search)
         look = _again(errors, features, search)
-        subject = Subject("label errors", features, errors, voters, fingerprint, search=search, look=look, **shown)
+        subject = Subject(
+            "label errors", features, errors, voters, fingerprint, search=search, look=look, recall=recall, **shown
+        )
         session = Session(subject, path, neighbors=known)
         return session, Outputs(session)
 
@@ -151,15 +155,6 @@ def review(
     if not result:
         raise RuntimeError("the review was interrupted before it was ready; call it again.")
     return result[0]
-
-
-def _nearest_known(X: Any, k: int, search: Mapping[str, Any], report_progress: ReportProgress) -> KeptLists:
-    """Return the nearest rows of every row, searched for."""
-    how = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **search}
-    index = as_index(how.pop("neighbors", "auto"), X, **how)
-    known = KeptLists(index, list_length(k, X.shape[0]))
-    known.fill(on_progress=lambda share: report_progress(SEARCHING, share))
-    return known
 
 
 def _settings_of(errors: LabelErrors) -> dict[str, Any]:
@@ -184,11 +179,16 @@ def _again(errors: LabelErrors, X: Any, search: Mapping[str, Any]) -> FindErrors
     by_name = isinstance(search["neighbors"], str)  # an index of all rows is none of those that are left
     if errors.settings.get("model") is not None or not by_name:
         return None
-    how = {**_settings_of(errors), **search}
-    return lambda rows, labels: find_with_voters(X[rows], labels, ids=errors.ids[rows], **how)
+    how, exact = {**_settings_of(errors), **search}, "neighbors" in errors.settings["voters"]
+
+    def find(rows: IndexArray, labels: AnyArray) -> tuple[LabelErrors, EditableVoters]:
+        index = index_of(X[rows], search, exact=exact)
+        return find_with_voters(X[rows], labels, ids=errors.ids[rows], **{**how, "neighbors": index})
+
+    return find
 
 
-def _checked(check: CheckUp, n_rows: int) -> tuple[Finding, ...]:
+def _checked(check: CheckUp, n_rows: int) -> tuple[CheckQueue, ...]:
     check_same_length(check.ids, np.empty(n_rows), "check", "errors")
     return findings_of(check)
 
@@ -209,7 +209,7 @@ def _announce(url: str) -> None:
             )
         )
     else:
-        print(f"Review at {url} (it ends when the page is closed)")  # noqa: T201  # there is nobody else to say it
+        print(f"Review at {url} (it ends when the page is closed)")  # noqa: T201  # nothing else says it
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ class TableReview:
         Where the table came from, by whose content a journal knows it.
     find : callable
         Returns the label errors and the voters, given the positions of the rows to look at, their labels, and an index
-        of them or None; called once the page is up, and again when the voters are fitted anew.
+        of them; called once the page is up, and again when the voters are fitted anew.
     k : int
         Number of neighbours that vote.
     truth : str, optional
@@ -241,7 +241,7 @@ class TableReview:
     prepared: Prepared
     label: str
     files: list[str]
-    find: Callable[[IndexArray, AnyArray, Index | None], tuple[LabelErrors, EditableVoters]]
+    find: Callable[[IndexArray, AnyArray, Index], tuple[LabelErrors, EditableVoters]]
     k: int
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
@@ -252,21 +252,26 @@ class TableReview:
 
         def prepare(report_progress: ReportProgress) -> tuple[Session, Outputs]:
             ready = self.prepared
-            known = _nearest_known(ready.X, self.k, self.search, report_progress)
+            known, recall = find_lists(ready.X, self.k, self.search, report_progress)
             report_progress("Asking the voters", 0.0)
             errors, voters = self.find(np.arange(len(ready.y)), ready.y, known)
             report_progress("Checking for duplicates and outliers", 0.0)
             how = {name: setting for name, setting in self.search.items() if name != "neighbors"}
             findings = check_rows(ready.X, ready.y, ready.X_test, neighbors=known, ids=ready.ids, **how)
             report_progress("Valuing every row", 0.0)
-            session = Session(self._subject(errors, voters, fingerprint, findings), journal, neighbors=known)
+            session = Session(self._subject(errors, voters, fingerprint, findings, recall), journal, neighbors=known)
             test = None if ready.X_test is None else (ready.X_test, ready.y_test)
             return session, Outputs(session, self.table, ready.y, test)
 
         return ReviewService(prepare, reviewer)
 
     def _subject(
-        self, errors: LabelErrors, voters: EditableVoters, fingerprint: str, findings: tuple[Finding, ...]
+        self,
+        errors: LabelErrors,
+        voters: EditableVoters,
+        fingerprint: str,
+        findings: tuple[CheckQueue, ...],
+        recall: float | None,
     ) -> Subject:
         table, ready = self.table, self.prepared
         pixels = [name for name in table.columns if _PIXEL.fullmatch(name)]
@@ -283,14 +288,15 @@ class TableReview:
             voters=voters,
             fingerprint=fingerprint,
             label=self.label,
-            cells=table.cells.select(shown) if shown else None,
+            cells=RowCells(table.cells.select(shown), table.decimal) if shown else None,
             text=ready.text,
             images=images,
             owners=ready.owners,
             truth=truth,
             findings=findings,
             search=self.search,
-            look=lambda rows, labels: self.find(rows, labels, None),
+            recall=recall,
+            look=lambda rows, labels: self.find(rows, labels, index_of(ready.X[rows], self.search)),
         )
 
 
@@ -309,7 +315,7 @@ def _pictures(table: Table, ready: Prepared, pixels: list[str]) -> Images | None
         return None
 
 
-def _cells_of_frame(frame: pd.DataFrame, n_rows: int) -> pa.Table:
+def _cells_of_frame(frame: pd.DataFrame, n_rows: int) -> RowCells:
     check_same_length(frame, np.empty(n_rows), "frame", "errors")
     columns = {}
     for name in frame.columns:
@@ -317,7 +323,7 @@ def _cells_of_frame(frame: pd.DataFrame, n_rows: int) -> pa.Table:
             columns[str(name)] = pa.array(frame[name])
         except (pa.ArrowInvalid, pa.ArrowTypeError):  # a mixture of types
             columns[str(name)] = pa.array([as_text(cell) for cell in frame[name]])
-    return pa.table(columns)
+    return RowCells(pa.table(columns))
 
 
 def _texts(text: Any, n_rows: int) -> list[str]:

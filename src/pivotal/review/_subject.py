@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from pivotal.analysis.label_errors import EditableVoters, LabelErrors
 from pivotal.core.labels import ClassCodes
 from pivotal.core.types import AnyArray, CodeArray, IndexArray
 from pivotal.report.encode import as_text
+from pivotal.report.row_cells import RowCells
 from pivotal.report.thumbnails import Images
 
-__all__ = ["Classes", "FindErrors", "Finding", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
+__all__ = ["CheckQueue", "Classes", "FindErrors", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
 
 FindErrors = Callable[[IndexArray, AnyArray], tuple[LabelErrors, EditableVoters]]
 """Finds label errors among some rows with the labels they have by now, and returns the voters too."""
@@ -103,7 +103,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class CheckQueue:
     """Another queue: rows that a check-up found, in the order in which to look at them.
 
     Parameters
@@ -140,7 +140,7 @@ class Subject:
         Digest of the content, by which a journal knows it.
     label : str
         Name of the column of labels.
-    cells : pyarrow Table, optional
+    cells : RowCells, optional
         Columns to show, a row for each.
     text : sequence of str, optional
         What each row says.
@@ -149,10 +149,12 @@ class Subject:
     owners : array of shape (n_rows,), optional
     truth : array of shape (n_rows,), optional
         Labels that are known to be right, where wrong ones were planted: shown as the number that was caught.
-    findings : tuple of Finding
+    findings : tuple of CheckQueue
         Further queues.
     search : dict
         How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
+    recall : float, optional
+        Share of the true nearest rows that were found, where the search was approximate and this is known.
     look : callable, optional
         Returns the label errors among some rows with other labels, given both, and their voters: fitted anew.
     """
@@ -163,13 +165,14 @@ class Subject:
     voters: EditableVoters
     fingerprint: str
     label: str = "label"
-    cells: pa.Table | None = None
+    cells: RowCells | None = None
     text: Sequence[str] | None = None
     images: Images | None = None
     owners: AnyArray | None = None
     truth: AnyArray | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CheckQueue, ...] = ()
     search: dict[str, Any] | None = None
+    recall: float | None = None
     look: FindErrors | None = None
 
     def __len__(self) -> int:

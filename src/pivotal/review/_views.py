@@ -10,7 +10,7 @@ from pivotal.core.types import IndexArray
 from pivotal.report.encode import as_text, pack
 from pivotal.report.point_map import project
 from pivotal.review._estimate import LATEST, estimate_left, log_odds, suggest_stop, together
-from pivotal.review._journal import Entry
+from pivotal.review._journal import JournalEntry
 from pivotal.review._queues import KINDS, Query
 from pivotal.review._session import Session
 
@@ -54,7 +54,7 @@ class Views:
             "text": subject.text is not None,
             "columns": [] if session.cells is None else [as_text(name, 200) for name in session.cells.columns],
             "truth": subject.truth is not None,
-            "neighbors_exact": session.neighbors_exact,
+            "estimated": session.estimated,
             "journal": session.journal.path.name,
             "queues": [
                 {"name": name, "title": title, "sentence": sentence}
@@ -256,7 +256,7 @@ class Views:
         return {"planted": len(wrong), "found": len(found), "right": right, "harmed": harmed}
 
 
-def _entry_json(entry: Entry) -> dict[str, Any]:
+def _entry_json(entry: JournalEntry) -> dict[str, Any]:
     return {
         "action": entry.action,
         "label": entry.label,

@@ -40,18 +40,18 @@ class Gaps(NamedTuple):
         return Gaps(self.cells + other.cells, self.first or other.first)
 
 
-class Words(NamedTuple):
+class CategoryCounts(NamedTuple):
     """How often each value of a category occurs; None where there are more than `limit` values."""
 
     limit: int
     counts: dict[str, int] | None
 
-    def joined(self, other: Words) -> Words:
+    def joined(self, other: CategoryCounts) -> CategoryCounts:
         """Return the values of both."""
         if self.counts is None or other.counts is None:
-            return Words(self.limit, None)
+            return CategoryCounts(self.limit, None)
         counts = dict(Counter(self.counts) + Counter(other.counts))
-        return Words(self.limit, counts if len(counts) <= self.limit else None)
+        return CategoryCounts(self.limit, counts if len(counts) <= self.limit else None)
 
     @property
     def most_frequent(self) -> str | None:
@@ -79,7 +79,7 @@ class TableSummary:
         Of columns of numbers, categories and dates.
     numbers : Moments or None
         Of all columns of numbers, in their order.
-    categories : dict of str to Words
+    categories : dict of str to CategoryCounts
         Their values.
     dates : dict of str to DateSummary
     vectors : dict of str to Width
@@ -91,7 +91,7 @@ class TableSummary:
     n_rows: int
     gaps: dict[str, Gaps]
     numbers: Moments | None
-    categories: dict[str, Words]
+    categories: dict[str, CategoryCounts]
     dates: dict[str, DateSummary]
     vectors: dict[str, Width]
     strange: dict[str, int]
@@ -173,7 +173,7 @@ def summarise(columns: FeatureColumns, question: ProfileRequest) -> TableSummary
             strange[name] = sum(n for word, n in words.items() if word not in question.known[name])
             continue
         limit = min(question.roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
-        categories[name] = Words(limit, words if len(words) <= limit or question.whole else None)
+        categories[name] = CategoryCounts(limit, words if len(words) <= limit or question.whole else None)
     gaps |= {name: Gaps.of(table, _missing(table, name, question)) for name in question.of("empty")}
     return TableSummary(
         len(table),

@@ -19,6 +19,7 @@ USUAL: Final = {"text": "tfidf", "image": "histograms"}
 """What embeds where nothing else was said: built in, nothing to download."""
 
 _OFF: Final = "none"
+_OF_TABLES: Final = ("missing", "root")  # missing images are far from all, and paths lead from the table
 _FOR_COLUMN: Final = re.compile(r"(?P<column>[^:=]+)=(?P<name>.+)", re.DOTALL)
 
 
@@ -33,7 +34,8 @@ class Embedding:
         an embedder or a model. Without any, texts and images are embedded where there is nothing else, or where they
         are asked for as features.
     options : mapping
-        Arguments of the embedders, such as batch_size, device, cache and progress.
+        Arguments of the embedders, such as batch_size, device, cache and progress; not `missing` and `root`, which
+        are those of tables.
     """
 
     by: tuple[tuple[str | None, Any], ...] = ()
@@ -50,6 +52,9 @@ class Embedding:
         **options
             Arguments of the embedders.
         """
+        taken = next((name for name in _OF_TABLES if name in options), None)
+        if taken is not None:
+            raise ValueError(f"{taken} cannot be chosen for embedders of a table; leave it out.")
         if given is None:
             return cls((), options)
         if isinstance(given, Mapping):
@@ -132,7 +137,7 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
             missing[reason] = missing.get(reason, 0) + count
     done = str(model.note)
     if missing:
-        done += f"; {describe_missing(missing, 'embedded').rstrip('.')}; these are given the mean of the others"
+        done += f"; {describe_missing(missing, 'embedded').rstrip('.')}; these are as far from all as rows at random"
     return EmbeddedColumn(blocks, done)
 
 

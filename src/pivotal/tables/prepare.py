@@ -15,6 +15,7 @@ from pivotal.tables._cells import plain
 from pivotal.tables._features import Training, build
 from pivotal.tables.amounts import how_read, look_like_amounts, with_amounts
 from pivotal.tables.columns import as_pictures, as_text, find_gaps, type_of
+from pivotal.tables.embedding import USUAL
 from pivotal.tables.label_column import read_labels
 from pivotal.tables.roles import Roles, Treatment, choose, embed_what_there_is, matching
 from pivotal.tables.table import Table
@@ -120,7 +121,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         treatments[name] = (used.pop(name), "omitted: constant")
     used = used or embed_what_there_is(train, choice, roles)
     if not used and not train.beside:
-        raise no_features(train.name, label, treatments)
+        raise no_features(train.name, label, treatments, off=roles.embedding.off)
     if test is not None:
         columns = set(test.columns)
         for name in (*used, label):
@@ -182,15 +183,15 @@ def labelled(table: Table, label: str) -> IndexArray:
     return np.setdiff1d(np.arange(len(table)), missing)
 
 
-def no_features(name: str, label: str, treatments: Mapping[str, tuple[str, str]]) -> ValueError:
-    """Return an error that says why no column can be used."""
+def no_features(name: str, label: str, treatments: Mapping[str, tuple[str, str]], *, off: bool = False) -> ValueError:
+    """Return an error that says why no column can be used; `off` where texts and images are not to be embedded."""
     others = {column: reasons for column, reasons in treatments.items() if column != label}
     why = "; ".join(f"{column!r} is {kind}, {done}" for column, (kind, done) in list(others.items())[:5])
     rest = f"; and {len(others) - 5} more" if len(others) > 5 else ""
     reasons = f" ({why}{rest})" if others else ""
-    return ValueError(
-        f"{name} has no column that can be used as a feature beside {label!r}{reasons}; name some with --features."
-    )
+    shown = off and any(kind in USUAL for kind, _ in others.values())
+    fix = "leave out --embed none, which keeps these from being features" if shown else "name some with --features"
+    return ValueError(f"{name} has no column that can be used as a feature beside {label!r}{reasons}; {fix}.")
 
 
 def classes_in_words(n_classes: int) -> str:

@@ -175,7 +175,7 @@ def _readable_errors(file: File, name: str) -> Iterator[None]:
         return
     try:
         if not file.exists():
-            raise FileNotFoundError(2, "there is no such file")
+            raise FileNotFoundError(2, "there is no such file" + _several_in(name))
         if file.is_dir():
             raise IsADirectoryError(
                 21, "it is a directory without folders of images; name the files in it, or a pattern in quotes"
@@ -318,8 +318,11 @@ def _together(tables: list[Table], name: str) -> Table:
     for table in tables[1:]:
         if set(table.columns) != set(first.columns):
             odd = sorted(set(table.columns) ^ set(first.columns))
+            vectors = next((one.name for one in (first, table) if one.columns == ["X"]), None)
+            fix = f" Vectors of the table's rows go beside it: --embeddings {vectors}." if vectors else ""
             raise ValueError(
-                f"files of one table must have the same columns; {first.name} and {table.name} differ in {odd[0]!r}."
+                f"files of one table must have the same columns; {first.name} and {table.name} differ in "
+                f"{odd[0]!r}.{fix}"
             )
     try:
         cells = pa.concat_tables([table.cells for table in tables], promote_options="permissive")
@@ -344,6 +347,18 @@ def with_rows(table: Table) -> Table:
     if len(table) == 0:
         raise ValueError(f"{table.name} has no rows; give at least one beside the header.")
     return table
+
+
+def _several_in(name: str) -> str:
+    """Say how to name files that were named as one."""
+    parts = name.split(",")
+    if len(parts) < 2 or not all(Path(part).is_file() for part in parts):
+        return ""
+    vectors = next((part for part in parts if part.endswith(".npy")), None)
+    if vectors is None:
+        return "; put blanks, not commas, between the files of a table"
+    others = " ".join(part for part in parts if part != vectors)
+    return f"; vectors of a table's rows go beside it: {others} --embeddings {vectors}"
 
 
 def repeated(names: Sequence[str]) -> list[str]:

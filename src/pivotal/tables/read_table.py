@@ -78,7 +78,7 @@ def read_table(
         What makes features of texts and images, for all or by column; "none" for nothing. TF-IDF and histograms where
         there are no other features, or where `features` names them, by default.
     embed_options : mapping, optional
-        Arguments of embedders: batch_size, device, cache, progress.
+        Arguments of embedders: batch_size, device, cache, progress, and those of one kind's own.
     embeddings, test_embeddings : array of shape (n_rows, length), path or sequence of paths, optional
         Vectors of the rows, in their order; where a file has a column of the table's beside them, matched by it.
     missing : {"impute", "reject"}
@@ -168,6 +168,7 @@ def usual_label(table: Table) -> str:
     usual = {"npz": "y", "npy": "y", "images": "label", "hf": "label"}.get(table.format)
     if usual is not None and usual in table.columns:
         return usual
+    table.check_labels_are_here()
     columns = ", ".join(map(repr, table.columns[:8])) + (", ..." if len(table.columns) > 8 else "")
     raise ValueError(f"label must name the column of {table.name} that holds the labels; its columns are {columns}.")
 

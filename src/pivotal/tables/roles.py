@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
+import pyarrow as pa
+
 from pivotal.core.types import FloatArray
 from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, profile
 from pivotal.tables.embedding import USUAL, Embedding, kinds_of
@@ -131,7 +133,8 @@ def choose(train: Table, roles: Roles) -> ColumnChoice:
     embedded = _named(train, roles.embedding, looked_at)
     kinds: dict[str, Kind] = {}
     for name in looked_at:
-        kind, remark = found.kinds[name], found.remarks.get(name, "")
+        kind = found.kinds[name]
+        remark = _fields_of(train, name) if kind == "other" else found.remarks.get(name, "")
         asked = wanted is not None and name in wanted
         if name in embedded:
             kinds[name] = kind if kind == "image" else "text"
@@ -151,6 +154,16 @@ def choose(train: Table, roles: Roles) -> ColumnChoice:
                 treatments[name] = (kinds[name], f"{why}; --embed {USUAL[kinds[name]]} makes features of it")
     _check_something_to_embed(train, roles, kinds)
     return ColumnChoice(kinds, treatments, found.numbers, found.remarks, embedded)
+
+
+def _fields_of(train: Table, name: str) -> str:
+    """Say what a column of structs could be."""
+    held = train.column(name).type
+    if not pa.types.is_struct(held):
+        return ""
+    fields = [held.field(place).name for place in range(held.num_fields)]
+    few = ", ".join(fields[:5]) + (", ..." if len(fields) > 5 else "")
+    return f"a struct of {few}; make columns of these to use them"
 
 
 def _check_something_to_embed(train: Table, roles: Roles, kinds: Mapping[str, Kind]) -> None:
@@ -216,6 +229,9 @@ def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles, rema
         return "number"
     if asked and (kind in ("empty", "other") or (kind in USUAL and (roles.embedding.off or remark))):
         hint = f"; one-hot encode it with --categorical {name}, or name what to --embed it by" if kind == "text" else ""
+        if kind in USUAL and not remark:
+            repeats = f", or one-hot encode it with --categorical {name} if it repeats" if kind == "text" else ""
+            hint = f"; leave out --embed none to embed it{repeats}"
         hint = f" ({remark}){hint}" if remark else hint
         raise ValueError(f"column {name!r} of {train.name} cannot be a feature: it is {_SAID[kind]}{hint}.")
     return kind

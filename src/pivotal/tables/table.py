@@ -100,12 +100,21 @@ class Table:
         """
         if name in self.columns:
             return name
+        self.check_labels_are_here()
         folded = {column.casefold(): column for column in self.columns}
         close = difflib.get_close_matches(name.casefold(), folded, n=1)
         hint = f"did you mean {folded[close[0]]!r}?" if close else f"its columns are {_few(self.columns)}."
         if self.written and sum(map(_is_number, self.columns)) > len(self.columns) / 2:
             hint += " If its first line is a row, and names no columns, say --no-header."
         raise ValueError(f"{self.name} has no column {name!r}, which {option} names; {hint}")
+
+    def check_labels_are_here(self) -> None:
+        """Raise where these are vectors alone, whose labels lie elsewhere."""
+        if self.format == "npy" and self.columns == ["X"]:
+            raise ValueError(
+                f"{self.name} holds vectors and no labels; name the table that has the labels, with --embeddings "
+                f"{self.name} beside it, or both arrays as {self.name},labels.npy."
+            )
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return the cells of one column."""

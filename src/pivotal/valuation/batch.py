@@ -104,7 +104,12 @@ class Batch:
         small = engine.for_worker()
         return workers.count(
             engine,
-            WorkerTask(small, self.index.for_worker(len(self.targets), depth), voters.for_counter(small)),
+            WorkerTask(
+                small,
+                self.index.for_worker(len(self.targets), depth),
+                voters.for_counter(small),
+                lists=engine.recorder is not None,
+            ),
             self.queries,
             self.targets,
             depth=depth,

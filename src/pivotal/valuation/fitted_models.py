@@ -44,7 +44,7 @@ class FittedModel:
         if hasattr(last, "radius_neighbors") and not hasattr(last, "kneighbors"):
             raise TypeError(
                 f"model must be a fitted KNeighborsClassifier or KNeighborsRegressor; got {type(last).__name__}, which "
-                f"lets everyone within a radius vote. Pass its training points with utility='threshold({last.radius})'."
+                f"lets points within a radius vote. Pass its training points with utility='threshold({last.radius})'."
             )
         if not all(hasattr(last, name) for name in ("n_neighbors", "kneighbors", "predict")):
             raise TypeError(

@@ -177,7 +177,7 @@ class PointValuation:
         return engine
 
     def shape(self, n_train: int, encoding: LabelEncoding, *, self_valuation: bool) -> GameShape:
-        """Return who plays the game of one query."""
+        """Return the players in the game of one query."""
         n_players = n_train - self_valuation
         if n_players < 1:
             raise ValueError("self-valuation needs at least two points; got 1. Pass a test set.")

@@ -36,13 +36,8 @@ __all__ = ["check"]
 
 _NEEDS_LABELS: Final = ("label_errors", "conflicts", "class_imbalance", "weak_groups", "harmful")
 _TOLERANCE: Final = 1e-9  # lists of what is kept suffice for it
-_NEEDS_LISTS: Final = frozenset(KINDS) - {
-    "class_imbalance",
-    "missing",
-    "empty_columns",
-    "constant_columns",
-    "id_columns",
-}
+_ABOUT_COLUMNS: Final = frozenset({"missing", "empty_columns", "constant_columns", "id_columns"})
+_NEEDS_LISTS: Final = frozenset(KINDS) - _ABOUT_COLUMNS - {"class_imbalance"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +159,7 @@ def check(
     rng = np.random.default_rng(random_state)
     findings: list[Finding] = []
     errors: LabelErrors | None = None
-    if not given.content.empty:
+    if not given.content.empty and _ABOUT_COLUMNS.intersection(wanted):
         findings += [find_missing(given.content, given.ids, limits["missing"] or 0.0)]
         findings += find_column_faults(given.content, limits)
     if given.n_classes:
@@ -285,9 +280,11 @@ def _label_errors(
     if threshold is not None:
         flagged = errors.scores < threshold
     n = int(flagged.sum())
-    sentence = f"{count_of(n, 'label')} of {given.n_rows} {'is' if n == 1 else 'are'} probably wrong."
+    what = count_of(n, "number" if given.regression else "label")
+    looks = f"{'looks' if n == 1 else 'look'} wrong by the votes of the other rows"
+    sentence = f"{what} of {given.n_rows} {looks}; {errors.n_wrong.sentence}."
     if threshold is not None:
-        sentence = f"{count_of(n, 'label')} of {given.n_rows} {'scores' if n == 1 else 'score'} below {threshold:.3g}."
+        sentence = f"{what} of {given.n_rows} {'scores' if n == 1 else 'score'} below {threshold:.3g}."
     details: dict[str, AnyArray] = {"label": np.array(errors.given), "suggested": np.array(errors.suggested)}
     finding = Finding(
         "label_errors", errors.scores, flagged, given.ids.view(), threshold, sentence, details, present=n > 0

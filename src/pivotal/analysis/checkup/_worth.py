@@ -1,4 +1,4 @@
-"""Rows of no value, which nobody has among the nearest, and rows that do harm."""
+"""Rows of no value, which no row has among its nearest, and rows that do harm."""
 
 from __future__ import annotations
 

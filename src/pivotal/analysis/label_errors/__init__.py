@@ -5,7 +5,7 @@
            ├──► _ridge, _landmarks  regressions that omit the row they speak about
            └──► _model              what an estimator says, if one is passed
                   │
-               _voters, _blend      who votes, and how much say each has
+               _voters, _blend      the voters, and how much say each has
                   │
                _wrong_classes, _wrong_numbers, _many_labels ──► _errors
                   │                                             one frozen object

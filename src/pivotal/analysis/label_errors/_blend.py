@@ -73,7 +73,7 @@ def mix(voters: Sequence[FloatArray], codes: CodeArray) -> tuple[FloatArray, Flo
 def margins(own: FloatArray, rival: FloatArray) -> FloatArray:
     """Return how well a label stands against its best rival, from 0 to 1; with two classes, its share of the votes.
 
-    Of a plain difference, a row of which nobody is sure cannot be suspicious; of a plain ratio, it is too easily so.
+    Of a plain difference, a row of which no voter is sure cannot be suspicious; of a plain ratio, it is too easily so.
     """
     both = own + rival
     return 0.5 + 0.5 * np.where(both > 0.0, (own - rival) / np.sqrt(np.where(both > 0.0, both, 1.0)), 0.0)

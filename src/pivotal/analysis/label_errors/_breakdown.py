@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.special import logit
 
+from pivotal.analysis.label_errors._counts import chances_that_sum
 from pivotal.core.types import AnyArray, FloatArray
 
 __all__ = ["confusion_of", "counts_by_group"]
 
+_USUAL_ROWS: Final = 20.0
+_ROUNDS: Final = 50
+_CONVERGED: Final = 1e-6
+_TINY: Final = 1e-12
+
 
 def counts_by_group(
-    groups: Any, suspect: npt.NDArray[np.bool_], chances: tuple[FloatArray, FloatArray, FloatArray]
+    groups: Any,
+    suspect: npt.NDArray[np.bool_],
+    chances: tuple[FloatArray, FloatArray, FloatArray],
+    *,
+    careless: bool = False,
 ) -> pd.DataFrame:
     """Return how many labels of each group are expected to be wrong, most of them first.
 
@@ -25,8 +36,12 @@ def counts_by_group(
     suspect : bool array of shape (n_rows,)
     chances : three float64 arrays of shape (n_rows,)
         How likely each label is wrong, if as many are as is estimated, as few as may be, and as many as may be.
+    careless : bool, default=False
+        Whether labels of some groups may be wrong more often than those of others, as those of annotators are.
     """
     codes, names = _codes(groups)
+    if careless:
+        chances = tuple(_with_habits(each, codes, len(names)) for each in chances)  # type: ignore[assignment]
     rows = np.bincount(codes, minlength=len(names))
     wrong, low, high = (np.bincount(codes, weights=each, minlength=len(names)) for each in chances)
     # The total may be off, and chance decides which of the doubtful ones are wrong.
@@ -43,6 +58,28 @@ def counts_by_group(
         index=names,
     )
     return frame.sort_values("wrong", ascending=False, kind="stable")
+
+
+def _with_habits(chances: FloatArray, codes: npt.NDArray[np.int64], n_groups: int) -> FloatArray:
+    """Return chances with the same sum that allow for groups of which more, or fewer, labels are wrong.
+
+    By expectation maximisation: the share of wrong labels of a group moves the odds of all its labels. Some rows of the
+    usual share are added to each group, so that small ones are not made sure of.
+    """
+    total = float(chances.sum())
+    share = total / len(chances)
+    if not 0.0 < share < 1.0 or n_groups < 2:
+        return chances
+    doubt, moved = logit(np.clip(chances, _TINY, 1.0 - _TINY)), chances
+    rows = np.bincount(codes, minlength=n_groups)
+    for _ in range(_ROUNDS):
+        shares = (np.bincount(codes, weights=moved, minlength=n_groups) + _USUAL_ROWS * share) / (rows + _USUAL_ROWS)
+        fresh = chances_that_sum(doubt + (logit(shares) - logit(share))[codes], total)
+        done = float(np.abs(fresh - moved).max()) < _CONVERGED
+        moved = fresh
+        if done:
+            break
+    return moved
 
 
 def confusion_of(given: AnyArray, rivals: AnyArray, chances: FloatArray) -> pd.DataFrame:

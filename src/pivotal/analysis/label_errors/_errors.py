@@ -102,8 +102,9 @@ class LabelErrors:
     def n_wrong(self) -> ErrorCount:
         """Estimated number of wrong labels: count, low, high, and the level of the interval, 0.9.
 
-        Errors that features cannot tell from rare but right labels are counted as well as can be; where less than one
-        label in a hundred is wrong, the estimate tends to be too high.
+        Where less than one label in a hundred is wrong, the estimate tends to be too high. Where features hardly
+        predict the labels, rare ones cannot be told from wrong ones: `upper_bound_only` is true then, low is 0, and
+        high says how many are wrong at most; chances of single rows are too high there, too.
         """
         return self.estimate
 
@@ -127,11 +128,13 @@ class LabelErrors:
         return confusion_of(self.given, self.rivals, self.error_chances)
 
     def by_class(self) -> pd.DataFrame:
-        """Return expected numbers of wrong labels per label given: see `by_group`."""
-        return self.by_group(self.given).rename_axis("given")
+        """Return expected numbers of wrong labels per label given, with the columns of `by_group`."""
+        return self._counts_by(self.given).rename_axis("given")
 
     def by_group(self, groups: npt.ArrayLike) -> pd.DataFrame:
         """Return expected numbers of wrong labels per annotator, owner or any other group, most first.
+
+        Groups may err more or less often: many suspects of one make its other doubtful labels more suspicious, too.
 
         Parameters
         ----------
@@ -149,10 +152,13 @@ class LabelErrors:
                 f"groups must name one for each of the {self.scores.size} rows that were looked at; "
                 f"got shape {np.shape(groups)}."
             )
+        return self._counts_by(groups, careless=True).rename_axis("group")
+
+    def _counts_by(self, groups: npt.ArrayLike, *, careless: bool = False) -> pd.DataFrame:
         suspect = np.zeros(self.scores.size, dtype=bool)
         suspect[self.suspects] = True
         ends = self._chances(self.estimate.low), self._chances(self.estimate.high)
-        return counts_by_group(groups, suspect, (self.error_chances, *ends)).rename_axis("group")
+        return counts_by_group(groups, suspect, (self.error_chances, *ends), careless=careless)
 
     def _chances(self, count: float) -> FloatArray:
         return error_chances(self.support, self.rival_support, count)
@@ -285,7 +291,8 @@ class LabelErrors:
         n, n_rows = self.suspects.size, self.scores.size
         which = f"{n} most suspicious of" if self.fixed_size else f"{n} {'suspect' if n == 1 else 'suspects'} among"
         of = f"{n_rows} {self._unit}"
-        return f"{type(self).__name__}({which} {of}, an estimated {self.estimate.count:.0f} wrong{named})"
+        wrong = f"{self.estimate}" if self.estimate.upper_bound_only else f"an estimated {self.estimate.count:.0f}"
+        return f"{type(self).__name__}({which} {of}, {wrong} {self.estimate.what.split(',')[0]}{named})"
 
     _unit: ClassVar[str] = "rows"
 

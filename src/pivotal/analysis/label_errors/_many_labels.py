@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
@@ -12,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis.label_errors._blend import floor_of, margins, mixture_weights
-from pivotal.analysis.label_errors._counts import ErrorCount, count_errors, error_chances
+from pivotal.analysis.label_errors._counts import ErrorCount, count_errors, error_chances, sum_of_counts
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._model import ask_model
 from pivotal.analysis.label_errors._request import Request
@@ -119,8 +117,8 @@ class ManyLabelErrors(LabelErrors):
         return f"{self.ids[row]} {self.names[label]}"
 
     def by_class(self) -> pd.DataFrame:
-        """Return expected numbers of wrong cells per label: see `by_group`."""
-        return self.by_group(self.labels).rename_axis("label")
+        """Return expected numbers of wrong cells per label, with the columns of `by_group`."""
+        return self._counts_by(self.labels).rename_axis("label")
 
     def by_group(self, groups: npt.ArrayLike) -> pd.DataFrame:
         """Return expected numbers of wrong cells per group, most first: see `LabelErrors`.
@@ -190,7 +188,7 @@ def find_wrong_cells(request: Request, table: CodeArray, names: AnyArray) -> Man
         support=support,
         rival_support=rival,
         rivals=1 - given,
-        estimate=reduce(add, estimates),
+        estimate=sum_of_counts(estimates),
         names=names,
         estimates=estimates,
     )
@@ -207,7 +205,7 @@ def _ask(request: Request, table: CodeArray, ones: FloatArray, nearest: FloatArr
         leaves, importance, _ = opinions.forest(table, ones)
         if leaves is not None:
             said["forest"] = leaves[:, :-1] / leaves[:, -1:]
-        for name, regression in opinions.regressions(importance).items():
+        for name, regression in opinions.regressions(importance, ones[:, :-1]).items():
             said[name] = np.clip(regression.predict(ones[:, :-1]), floor, 1.0 - floor)
     if request.model is not None:
         columns = [

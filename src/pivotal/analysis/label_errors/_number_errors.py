@@ -23,7 +23,8 @@ class NumberErrors(LabelErrors):
     What is said of labels in `LabelErrors` is said of numbers here. `scores` are chances that a number is right, if
     beforehand right and wrong were as likely; `rivals` holds what the others make of each number, and `suggested` that
     number where the given one is rather wrong than right; `confidence` is the chance that this is so. `n_wrong` counts
-    numbers that are off by more than about three times the usual error: smaller ones cannot be told.
+    numbers that are off by more than about three times the usual error: smaller ones cannot be told. They may be rare
+    rather than wrong, so its interval starts at 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What was asked for, checked: rows, who votes about them, and how neighbours are found."""
+"""What was asked for, checked: rows, voters, and how neighbours are found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.analysis.label_errors._nearest import Nearest, ask_nearest
-from pivotal.analysis.label_errors._voters import Opinions
+from pivotal.analysis.label_errors._voters import VoterModels
 from pivotal.core.games import Game
 from pivotal.core.sizes import as_bytes
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -62,9 +62,9 @@ class Request:
     progress: bool
 
     @property
-    def opinions(self) -> Opinions:
+    def opinions(self) -> VoterModels:
         """The voters other than the nearest rows."""
-        return Opinions(self.seen, self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
+        return VoterModels(self.seen, self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
 
     def ask_nearest(self, targets: AnyArray, columns: Any, game: Game) -> tuple[Nearest, dict[str, Any]]:
         """Return what the nearest rows say, and whether they are the true ones, for the settings."""

@@ -14,7 +14,7 @@ import numpy as np
 from pivotal.core.threads import check_cancelled
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["LARGEST_LEVERAGE", "PENALTIES", "Features", "LeaveOneOut", "RidgeFit"]
+__all__ = ["LARGEST_LEVERAGE", "PENALTIES", "Features", "LeaveOneOutRidge", "RidgeFit"]
 
 PENALTIES: Final = np.geomspace(1e-5, 1e-1, 9)  # times the trace of the features' Gram matrix
 _TINY: Final = 1e-9  # directions with less than this share of the largest variance are noise of the computation
@@ -98,7 +98,7 @@ class RidgeFit:
         return leverages
 
 
-class LeaveOneOut:
+class LeaveOneOutRidge:
     """A ridge regression on some rows, with an intercept that is not penalised.
 
     Parameters
@@ -148,7 +148,7 @@ class LeaveOneOut:
         mean = known.mean(axis=0)
         known = known - mean
         weights = self._scores.T @ known
-        shrink = self._shrinkage(self._choose(known, weights) if penalty is None else penalty)
+        shrink = self._shrinkage(self._choose(known, weights)[0] if penalty is None else penalty)
         predicted, leverage = np.empty(targets.shape), self._leverage(slice(None), shrink)
         predicted[self._fitted] = mean + self._without_own(slice(None), known, weights, shrink)
         fit = RidgeFit(
@@ -165,15 +165,22 @@ class LeaveOneOut:
         predicted[others] = fit.values(others, fit.coefficients)
         return fit
 
-    def _choose(self, known: FloatArray, weights: FloatArray) -> float:
-        """Return the best penalty, by a sample of the rows."""
+    def error(self, targets: AnyArray) -> float:
+        """Return the mean leave-one-out error of targets with the best penalty; parameters as in `fit`."""
+        known = targets[self._fitted]
+        known = known - known.mean(axis=0)
+        return self._choose(known, self._scores.T @ known)[1]
+
+    def _choose(self, known: FloatArray, weights: FloatArray) -> tuple[float, float]:
+        """Return the best penalty, by a sample of the rows, and the mean error that it leaves."""
         some = slice(None, None, max(1, -(-len(known) // _ROWS_THAT_CHOOSE)))
         power = 1 if known.shape[1] == 1 else 2  # a wrong number must not decide alone
         errors = []
         for penalty in PENALTIES:
             left = self._without_own(some, known, weights, self._shrinkage(penalty)) - known[some]
             errors.append(float((np.abs(left) ** power).sum(axis=1).mean()))
-        return float(PENALTIES[int(np.argmin(errors))])
+        best = int(np.argmin(errors))
+        return float(PENALTIES[best]), errors[best]
 
     def _shrinkage(self, penalty: float) -> FloatArray:
         shrinkage: FloatArray = self._variances / (self._variances + penalty * self._variances.sum())

@@ -1,4 +1,4 @@
-"""Who votes: the nearest rows, rows in the same leaves, and regressions that omit the row they speak about."""
+"""The voters: the nearest rows, rows in the same leaves, and regressions that omit the row they speak about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from pivotal.analysis.label_errors._landmarks import Columns, Kernel, Landmarks, column_scale
 from pivotal.analysis.label_errors._leaves import LeafVotes, ask_leaves
-from pivotal.analysis.label_errors._ridge import LeaveOneOut
+from pivotal.analysis.label_errors._ridge import LeaveOneOutRidge
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -22,7 +22,7 @@ __all__ = [
     "DEFAULT_SPARSE",
     "QUICK",
     "VOTERS",
-    "Opinions",
+    "VoterModels",
     "as_voters_see",
     "check_voters",
     "make_regressions",
@@ -38,6 +38,8 @@ _SPARSE_LANDMARKS: Final = 800  # of few rows, more than half: text has many dir
 _FEW_LANDMARKS: Final = 600  # where rows are few, all of them; then half of them
 _FITTED: Final = 20_000  # rows that regressions are fitted to
 _WIDEST: Final = 1000  # features that a linear regression takes as they are
+_ROWS_FOR_SCALE: Final = 5000  # more would not choose another one
+_ALIKE: Final = 1.01  # ratio of the largest to the smallest deviation of columns up to which they are equally spread
 _DENSE: Final = 0.25  # share of entries other than 0 from which a sparse matrix is a dense one
 _MOST_DENSE: Final = 2**27  # entries that are made dense
 _TEXT: Final = 0.05  # share of entries other than 0 up to which a wide dense matrix is a sparse one
@@ -46,7 +48,7 @@ REGRESSIONS: Final = ("linear", "rbf", "laplace")
 
 
 def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str, ...]:
-    """Return who votes, in the usual order."""
+    """Return the voters, in the usual order."""
     if voters is None:
         return DEFAULT if n_trees else QUICK
     asked = (voters,) if isinstance(voters, str) else tuple(voters)
@@ -76,14 +78,14 @@ def as_voters_see(X: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Opinions:
+class VoterModels:
     """Asks a forest and regressions about all rows.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
     names : tuple of str
-        Who is asked; `VOTERS` other than the nearest rows.
+        Names of voters: `VOTERS` other than the nearest rows.
     n_trees, seed : int
     n_jobs : int or None
         Threads; opinions do not depend on it.
@@ -110,23 +112,24 @@ class Opinions:
             keep=self.keep,
         )  # fmt: skip
 
-    def regressions(self, importance: FloatArray | None) -> dict[str, LeaveOneOut]:
-        """Return the regressions that are asked, by name, ready for any targets."""
+    def regressions(self, importance: FloatArray | None, targets: AnyArray) -> dict[str, LeaveOneOutRidge]:
+        """Return the regressions that are asked, by name, ready for any targets; see `make_regressions`."""
         names = [name for name in REGRESSIONS if name in self.names]
         if not names:
             return {}
-        return make_regressions(self.X, names, importance, self.seed, self.n_jobs, progress=self.progress)
+        return make_regressions(self.X, names, importance, targets, self.seed, self.n_jobs, progress=self.progress)
 
 
 def make_regressions(
     X: Any,
     names: Sequence[str],
     importance: FloatArray | None,
+    targets: AnyArray,
     seed: int,
     n_jobs: int | None,
     *,
     progress: bool,
-) -> dict[str, LeaveOneOut]:
+) -> dict[str, LeaveOneOutRidge]:
     """Decompose the features once for each regression.
 
     Parameters
@@ -136,6 +139,8 @@ def make_regressions(
         Some of linear, rbf and laplace.
     importance : float64 array of shape (n_features,) or None
         By which the features of the Laplace kernel are scaled.
+    targets : float64 array of shape (n_rows, n_targets)
+        By which the scale of the linear regression's columns is chosen.
     seed : int
         Of the landmarks and of the rows that regressions are fitted to.
     n_jobs : int or None
@@ -144,11 +149,11 @@ def make_regressions(
     n_rows = X.shape[0]
     shuffled = np.random.default_rng(seed).permutation(n_rows)
     chosen, fitted = shuffled[: count_landmarks(n_rows, sparse=is_sparse(X))], np.sort(shuffled[:_FITTED])
-    made: dict[str, LeaveOneOut] = {}
+    made: dict[str, LeaveOneOutRidge] = {}
     with tqdm(total=len(names), unit="regression", disable=not progress, desc="asking regressions") as bar:
 
         def make(name: str) -> None:
-            made[name] = LeaveOneOut(_features(X, name, importance, chosen), fitted)
+            made[name] = LeaveOneOutRidge(_features(X, name, importance, targets, chosen, fitted), fitted)
             bar.update()
 
         with single_threaded_blas():
@@ -161,8 +166,32 @@ def count_landmarks(n_rows: int, *, sparse: bool) -> int:
     return min(n_rows, _SPARSE_LANDMARKS) if sparse else min(n_rows, max(_FEW_LANDMARKS, n_rows // 2), _LANDMARKS)
 
 
-def _features(X: Any, name: str, importance: FloatArray | None, chosen: IndexArray) -> Any:
+def _features(
+    X: Any, name: str, importance: FloatArray | None, targets: AnyArray, chosen: IndexArray, fitted: IndexArray
+) -> Any:
     if name == "linear" and not is_sparse(X) and X.shape[1] <= _WIDEST:
-        return Columns(X, column_scale(X, None))
+        return Columns(X, _linear_scale(X, targets, fitted))
     kernel: dict[str, Kernel] = {"linear": "linear", "rbf": "rbf", "laplace": "laplace"}
     return Landmarks(X, kernel[name], chosen, column_scale(X, importance) if name == "laplace" else None)
+
+
+def _linear_scale(X: AnyArray, targets: AnyArray, fitted: IndexArray) -> FloatArray | None:
+    """Return what columns are multiplied with: what makes them equally spread, or None for nothing.
+
+    The one that predicts the targets better. Columns of different units must be made alike; principal components and
+    embeddings must not, as the last of them, which are mostly noise, would have as much say as the first.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+    targets : float64 array of shape (n_rows, n_targets)
+    fitted : int array of shape (n_fitted,)
+        Rows that the regression is fitted to.
+    """
+    scale = column_scale(X, None)
+    varying = scale[scale > 0.0] if scale is not None else np.empty(0)
+    if len(varying) < 2 or varying.max() <= _ALIKE * varying.min():
+        return scale
+    some = fitted[:: max(1, -(-len(fitted) // _ROWS_FOR_SCALE))]
+    errors = [LeaveOneOutRidge(Columns(X, one), some).error(targets) for one in (scale, None)]
+    return scale if errors[0] <= errors[1] else None

@@ -93,7 +93,7 @@ def _ask(
             said["forest"] = as_chances(leaves).astype(np.float32)
         if leaves is not None and places is not None:
             voters["forest"] = EditableLeaves(places, leaves, codes)
-        for name, regression in opinions.regressions(importance).items():
+        for name, regression in opinions.regressions(importance, ones).items():
             fit = regression.fit(ones)
             said[name] = as_chances(fit.predicted, floor=floor).astype(np.float32)
             if kept is not None:

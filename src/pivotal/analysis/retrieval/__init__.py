@@ -3,7 +3,7 @@
 value_retrieval     values of documents, or of their sources
 study_retrieval     distractors, redundant, unused and carrying documents, payouts
 advise_retrieval    removing and reweighting, judged on unseen queries
-relevance_from_*    relevance where nobody judged: from answers, clicks, a judge
+relevance_from_*    relevance without judgements: from answers, clicks, a judge
 BM25                keyword search; `search_rankings` asks any retriever
 read_*              TREC and BEIR files; `make_collection` generates a collection
 """

@@ -17,7 +17,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_share
 from pivotal.valuation.retrieval.problem_values import value_problem
 from pivotal.valuation.retrieval.retrieval_facts import full_utilities, group_names
-from pivotal.valuation.retrieval.retrieval_problem import Problem
+from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.searched_problem import open_problem
 
@@ -170,7 +170,7 @@ def _reweightings(values: FloatArray) -> list[tuple[str, FloatArray]]:
     return [(f"weight by value, strength {s:g}", np.exp(s * values / largest)) for s in _STRENGTHS]
 
 
-def _changed(problem: Problem, weights: FloatArray) -> Problem:
+def _changed(problem: RetrievalProblem, weights: FloatArray) -> RetrievalProblem:
     """Return the rankings with documents weighted: their reciprocal rank times the weight decides, 0 removes."""
     lists = np.asarray(problem.indices, dtype=np.int64)
     scores = weights[lists] / (_RANK_OFFSET + np.arange(1, lists.shape[1] + 1))

@@ -23,7 +23,7 @@ from pivotal.core.validation import check_share
 from pivotal.results.values import Values
 from pivotal.valuation.retrieval.problem_values import value_problem
 from pivotal.valuation.retrieval.retrieval_facts import full_utilities, group_names
-from pivotal.valuation.retrieval.retrieval_problem import Problem
+from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.searched_problem import open_problem
 
@@ -44,7 +44,7 @@ class Study:
         What each document alone is missed for, likewise.
     sources : Values or None
         Of the groups of documents, where there are any.
-    problem : Problem
+    problem : RetrievalProblem
         Rankings and judgements.
     groups : array of shape (n_documents,) or None
         Source of each document.
@@ -57,7 +57,7 @@ class Study:
     values: Values
     leave_one_out: Values
     sources: Values | None
-    problem: Problem
+    problem: RetrievalProblem
     groups: AnyArray | None
     game: Game
     k: int
@@ -120,7 +120,7 @@ class Study:
         return found.assign(spoils=_column(spoiled), pushes_down=_column(behind))
 
     def redundant(self) -> pd.DataFrame:
-        """Return relevant documents of positive value that nobody would miss: others stand in for each of them alone.
+        """Return relevant documents of positive value that no query would miss: others stand in for each of them alone.
 
         Their leave-one-out value is 0 in every query. Removing several of them at once may well cost something.
         """

@@ -8,7 +8,7 @@ from typing import Final
 
 from pivotal.analysis.selection._budget_search import search_budget
 from pivotal.analysis.selection._exchange_search import Chosen, ExchangeSearch
-from pivotal.analysis.selection._expectation import Method
+from pivotal.analysis.selection._expectation import Chooser
 from pivotal.analysis.selection._rivals import RIVALS, RankedMethod, RivalMethod
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._surroundings import Surroundings
@@ -43,7 +43,7 @@ class ExchangeMethod:
         return choose
 
 
-def as_method(method: object, default: ExchangeMethod) -> Method:
+def as_method(method: object, default: ExchangeMethod) -> Chooser:
     """Return the method that is meant; the default if it is called by its name."""
     if isinstance(method, Values):
         return RankedMethod(method.values)

@@ -1,4 +1,4 @@
-"""Whose label the others confirm: votes of neighbours by distance, and by the leaves of a forest."""
+"""Which labels the other rows confirm: votes of neighbours by distance, and by the leaves of a forest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.neighbors import Index, blocks
 from pivotal.neighbors.lists import leave_out_own
 
-__all__ = ["Opinions", "ask_others"]
+__all__ = ["Confirmation", "ask_others"]
 
 _VOTERS: Final = 20  # nearest rows that vote on a label
 _ENOUGH: Final = 0.3  # of the votes of the label that has most, that confirm another; borderline rows have more
@@ -28,7 +28,7 @@ _PAIRS: Final = 10**10  # of rows and voters; of more rows, some vote on all
 _FEWEST_VOTERS: Final = 20_000
 
 
-class Opinions(NamedTuple):
+class Confirmation(NamedTuple):
     """What the neighbours say of each row's label."""
 
     confirmed: npt.NDArray[np.bool_]
@@ -38,7 +38,7 @@ class Opinions(NamedTuple):
     """Share of their votes that agree with it."""
 
 
-def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, progress: bool) -> Opinions:
+def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, progress: bool) -> Confirmation:
     """Let the neighbours of every row vote on its label.
 
     A label is confirmed if no other has many times its votes, those of the 20 nearest rows and of the rows in the same
@@ -54,7 +54,7 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
     forest : RandomForestClassifier or None
         Grown on the rows.
     seed : int
-        Of who is asked.
+        Of the rows that vote, where not all do.
     progress : bool
         Whether to show progress bars.
     """
@@ -76,7 +76,7 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
     shares = data.class_counts() / data.n_rows
     rare = shares <= _RARE / data.n_classes
     confirmed |= rare[codes] & (own >= _LIFT * shares[codes])
-    return Opinions(confirmed, own)
+    return Confirmation(confirmed, own)
 
 
 def _sample_votes(data: SelectionData, n_sampled: int, seed: int, *, progress: bool) -> tuple[FloatArray, CodeArray]:

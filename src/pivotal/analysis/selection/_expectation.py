@@ -16,7 +16,7 @@ from pivotal.analysis.selection._wishes import Wishes
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 
-__all__ = ["DEFAULT_MODEL", "Estimation", "Expectation", "Method"]
+__all__ = ["DEFAULT_MODEL", "Chooser", "Estimation", "Expectation"]
 
 _MANY_ROWS: Final = 20_000  # beyond, one part is held out, not each in turn
 _HELD_OUT: Final = 5_000
@@ -25,7 +25,7 @@ DEFAULT_MODEL: Final = f"{_NEIGHBORS} nearest neighbours"
 """What is fitted where no model is given."""
 
 
-class Method(Protocol):
+class Chooser(Protocol):
     """A way of choosing rows."""
 
     @property
@@ -106,7 +106,7 @@ class Estimation:
 
     Parameters
     ----------
-    method : Method
+    method : Chooser
         What chooses.
     data : SelectionData
         Rows and queries.
@@ -122,7 +122,7 @@ class Estimation:
         Whether to show a progress bar.
     """
 
-    method: Method
+    method: Chooser
     data: SelectionData
     wishes: Wishes
     model: Any = None

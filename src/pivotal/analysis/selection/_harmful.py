@@ -111,8 +111,8 @@ class Removal:
             return f"nothing is reliably harmful among {n_rows} rows"
         if len(self) == 0:
             return (
-                f"nothing is reliably harmful among {n_rows} rows: {n} have a negative value and a label that their "
-                f"neighbours reject, but without such rows nearest neighbours gain {gained} on rows that took no part"
+                f"nothing is reliably harmful among {n_rows} rows: {n} of negative value and rejected by their "
+                f"neighbours, but without such rows nearest neighbours gain {gained} on rows that took no part"
             )
         return f"{len(self)} of {n_rows} rows do harm: without such rows nearest neighbours gain {gained}"
 

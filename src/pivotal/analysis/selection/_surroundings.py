@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.label_errors._leaves import as_trees_have_it, grow_forest
-from pivotal.analysis.selection._confirmation import Opinions, ask_others
+from pivotal.analysis.selection._confirmation import Confirmation, ask_others
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
@@ -71,7 +71,7 @@ class Surroundings:
         )
 
     @cached_property
-    def _opinions(self) -> Opinions:
+    def _opinions(self) -> Confirmation:
         return ask_others(self.data, self.index, self.forest, seed=self.seed, progress=self.progress)
 
     @property

@@ -2,10 +2,10 @@
 
 A game is an immutable object that answers two kinds of question about one query. `utility` is the definition, in exact
 fractions, for any one coalition. The other methods give the engine, for a block of queries in float64, what it needs
-besides the values: the utility of everybody and of nobody, how far the utility can move, and whether only the nearest k
-members of a coalition count.
+besides the values: the utility of the full and of the empty set, how far the utility can move, and whether only the
+nearest k members of a coalition count.
 
-Peers who value nearest-neighbour data differ in how they break ties, what a third class does and what the empty
+Libraries that value nearest-neighbour data differ in how they break ties, what a third class does and what the empty
 coalition. These choices are options of the game, so that `repr` shows them.
 """
 

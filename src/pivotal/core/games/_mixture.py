@@ -51,7 +51,7 @@ class Mixture(Game):
                 "the games of a mixture must all be decided by the k nearest members, or all by those within a radius; "
                 "got both. Value them by themselves and add the values."
             )
-        # Everyone within the largest radius is searched for; `Balls.within` finds those of the others.
+        # All points within the largest radius is searched for; `Balls.within` finds those of the others.
         object.__setattr__(self, "radius", max(radii, default=None))
         object.__setattr__(self, "_one_list", len(set(radii)) < 2)
 

@@ -24,7 +24,7 @@ _SHORT: Mapping[str, Game] = MappingProxyType(
     }
 )
 
-# Who plays which game; pivotal.conventions adds the rest of what each of them does.
+# Which paper or library plays which game; pivotal.conventions adds the rest of what each of them does.
 _PUBLISHED: Mapping[str, Game] = MappingProxyType(
     {
         "zhang2026": Hard(),

@@ -82,7 +82,7 @@ class Hard(Game):
         if self.other_classes == "count":
             labels, ballots = labels[:, :k], ballots[:, :k]
         right = labels == targets[:, np.newaxis]
-        if n_classes <= 2:  # one game, among all who vote
+        if n_classes <= 2:  # one game, among all that vote
             lead = np.where(right[:, :k], ballots[:, :k], -ballots[:, :k]).sum(axis=1)
             equal_wins = self.tie == "win" and labels.shape[1] > 0  # the empty coalition loses
             ahead: FloatArray = ((lead >= 0) if equal_wins else (lead > 0)).astype(np.float64)

@@ -48,7 +48,7 @@ class Game(ABC):
         target : hashable or number
             True label of the query.
         classes : collection of hashable
-            The label set, which may hold labels nobody has; regression does not look at it.
+            The label set, which may hold labels that no point has; regression does not look at it.
         k : int
             Number of neighbours that vote; may exceed size.
 

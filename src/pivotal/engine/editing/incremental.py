@@ -242,7 +242,7 @@ class EditableEngine:
 
     @property
     def _seen(self) -> int:
-        """How many neighbours a query's values depend on; where that is not known, everyone is valued again anyway."""
+        """How many neighbours a query's values depend on; where that is not known, all are valued again anyway."""
         return max(self._state.engine.depth, self._search.needed)
 
     def _suffice(self, state: EditState, depth: int) -> bool:
@@ -311,7 +311,7 @@ class EditableEngine:
         still = np.ones(points.n_points, np.bool_) if gone is None else ~gone
         points = points.kept(still, len(state.labels) - int(still.sum()))
         same_queries = stay is None and n_queries == len(old.targets)
-        if not same_queries:  # otherwise the arrays are written in place: nobody sees them before they are whole
+        if not same_queries:  # otherwise the arrays are written in place: they are not seen before they are whole
             new = n_queries - len(before)
             answers = _Answers(
                 np.concatenate([answers.values[before], np.zeros((new, columns))]),

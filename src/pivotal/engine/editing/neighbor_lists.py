@@ -117,7 +117,7 @@ class NeighborLists:
         ----------
         indices, distances : arrays of shape (n_queries, n_new)
             The new points in the order of their distance from each query. Their indices are above all others, so they
-            come behind everyone who is as near.
+            come behind all that are as near.
         n_known : int
             Number of points before; a list of this many is complete.
         width : int

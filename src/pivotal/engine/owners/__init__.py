@@ -1,4 +1,4 @@
-"""Owners as players: what a data provider is worth who joins with all their points, or not at all.
+"""Owners as players: the worth of a data provider that joins with all its points, or not at all.
 
     owner_codes     names of owners to codes
     owner_lists     the nearest points of every owner, merged
@@ -7,7 +7,7 @@
     owner_engines   the sum over queries: exact, or sampled
 
 The utility of a coalition of owners is that of all their points together. Of each owner only the k points nearest to a
-query can ever vote, so a query is a game of at most k points per owner, however many there are. Where everyone within a
+query can ever vote, so a query is a game of at most k points per owner, however many there are. Where all within a
 radius votes, it is a game of two numbers per owner: points in the ball, and right ones.
 """
 

@@ -1,4 +1,4 @@
-"""Everyone within a radius votes: what owners hold in the balls, and the game that they play with it.
+"""All points within a radius vote: what owners hold in the balls, and the game that they play with it.
 
 Only two numbers of each owner matter to a query: how many of their points are in its ball, and how many of these are
 right. So every owner is given two points, a right one and a wrong one, with as many votes as they stand for, and all
@@ -91,7 +91,7 @@ class Holdings(NamedTuple):
 
 
 class BallGame(OwnerGame):
-    """A game that everyone within a radius plays, whose players are owners.
+    """A game of all points within a radius, whose players are owners.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Owners(NamedTuple):
         if missing:
             raise ValueError(
                 f"owners must name an owner for every training point; got {missing} missing. "
-                "Give points without an owner a name of their own, for example 'nobody'."
+                "Give points without an owner a name of their own, for example 'unknown'."
             )
         return cls(codes.astype(np.int32), _plain(found), np.bincount(codes).astype(np.int64))
 

@@ -1,7 +1,7 @@
 """The nearest points of every owner, merged into one list for each query.
 
 Points are in cells: all of an owner, or, where third classes are omitted from a game, those of a class of an owner. Of
-each cell only the k points nearest to a query matter, since an owner who joins brings all of them.
+each cell only the k points nearest to a query matter, since an owner that joins brings all of them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, Soft
 from pivotal.core.types import CodeArray, FloatArray
 from pivotal.engine.solver import Block
 from pivotal.engine.solvers import check_votes_allowed
-from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE, Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE, Estimates, Law, SampleScratch, Streams
 
 __all__ = ["Drawing", "check_sampled_votes", "make_drawing"]
 
@@ -38,9 +38,9 @@ class Drawing:
         self._weight = weight
         self._rule = -1.0 if isinstance(game, Hard) and game.tie == "win" else 0.0
 
-    def scratch(self, depth: int) -> Scratch:
+    def scratch(self, depth: int) -> SampleScratch:
         """Memory for one thread."""
-        return Scratch(
+        return SampleScratch(
             stream=np.zeros(4, dtype=np.int64),
             nearest=np.zeros(self._k + 1, dtype=np.int64),
             order=np.zeros(depth, dtype=np.int64),
@@ -51,7 +51,7 @@ class Drawing:
             votes=np.zeros(self._n_classes + 1),
         )
 
-    def draw(self, block: Block, law: Law, streams: Streams, scratch: Scratch, estimates: Estimates) -> None:
+    def draw(self, block: Block, law: Law, streams: Streams, scratch: SampleScratch, estimates: Estimates) -> None:
         """Add batches of samples to the estimates."""
         from pivotal.kernels.sampling_sums import pair_estimates, sum_estimates
 
@@ -102,10 +102,10 @@ class _MixedDrawing(Drawing):
     def __init__(self, game: Mixture, k: int, n_classes: int) -> None:
         self._parts = [Drawing(part, k, n_classes, weight) for weight, part in game.parts()]
 
-    def scratch(self, depth: int) -> Scratch:
+    def scratch(self, depth: int) -> SampleScratch:
         return self._parts[0].scratch(depth)
 
-    def draw(self, block: Block, law: Law, streams: Streams, scratch: Scratch, estimates: Estimates) -> None:
+    def draw(self, block: Block, law: Law, streams: Streams, scratch: SampleScratch, estimates: Estimates) -> None:
         for number, part in enumerate(self._parts):
             part.draw(block, law, streams.of_part(number), scratch, estimates)
 

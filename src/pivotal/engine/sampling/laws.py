@@ -39,7 +39,7 @@ def law_of(semivalue: Semivalue, method: str, n: int) -> Law:
     assert isinstance(semivalue, Measure)
     weights = np.array(semivalue.weights)
     nodes = np.array(semivalue.nodes)[weights > 0.0]
-    with np.errstate(divide="ignore"):  # p = 1: everybody joins
+    with np.errstate(divide="ignore"):  # p = 1: all join
         absence = np.log1p(-nodes)
     return Law(False, absence, np.cumsum(weights[weights > 0.0]), 1.0, 1.0, _NONE)
 

@@ -25,7 +25,7 @@ from pivotal.engine.sampling.sample_sums import SampleState, SampleSums, SampleT
 from pivotal.engine.solver import Block
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.engine.truncation import Truncation
-from pivotal.kernels.sample_arrays import Estimates, Law, Scratch, Streams
+from pivotal.kernels.sample_arrays import Estimates, Law, SampleScratch, Streams
 from pivotal.results.per_query import PerQuery
 from pivotal.results.values import Values
 
@@ -87,7 +87,7 @@ class SamplingEngine:
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
         self._drawing = self._make_drawing()
-        self._tools: dict[int, tuple[Law, list[Scratch]]] = {}
+        self._tools: dict[int, tuple[Law, list[SampleScratch]]] = {}
         self._deepest, self._heaviest = 0, 0.0
         self._seed = seed_words(plan.random_state)
         self._n_values = labels.shape[0] if n_values is None else n_values

@@ -87,6 +87,18 @@ function addChart(host, options, renderer) {
   return { chart, draw };
 }
 
+// A legend: a swatch and a text per entry. Returns what paints the swatches in the colours of the theme.
+function addKey(host, entries) {
+  const swatches = entries.map(({ text, shade }) => {
+    const swatch = make("i");
+    host.append(make("span", null, swatch, text));
+    return () => (swatch.style.background = colour(shade));
+  });
+  return () => {
+    for (const paint of swatches) paint();
+  };
+}
+
 const look = () => ({
   axis: {
     axisLine: { lineStyle: { color: colour("quiet") } },
@@ -103,4 +115,14 @@ const look = () => ({
     extraCssText: "box-shadow: 0 2px 10px rgba(0,0,0,.14); border-radius: 6px;",
     transitionDuration: 0,
   },
+});
+
+// Axes of charts over counts or ranks: whole numbers across under a name, numbers as they are upwards.
+const countAxis = (name, more = {}, label = {}) => ({
+  ...look().axis, type: "value", name, nameLocation: "middle", nameGap: 28, splitLine: { show: false }, ...more,
+  axisLabel: { ...look().axis.axisLabel, formatter: whole, showMaxLabel: false, ...label },
+});
+const numberAxis = (more = {}) => ({
+  ...look().axis, type: "value", axisLine: { show: false }, ...more,
+  axisLabel: { ...look().axis.axisLabel, formatter: tick },
 });

@@ -106,11 +106,7 @@ if (report.curves) {
     const key = make("div", { class: "key" });
     const host = make("div", { class: "chart", role: "img", "aria-label": `${title}: ${score} over ${axis}.` });
     byId("curve-charts").append(make("div", null, make("h3", null, title), key, host));
-    const swatches = lines.map(({ name, colour: shade }) => {
-      const swatch = make("i");
-      key.append(make("span", null, swatch, name));
-      return () => (swatch.style.background = colour(shade));
-    });
+    const paint = addKey(key, lines.map(({ name, colour: shade }) => ({ text: name, shade })));
     const format = formatter(lines.flatMap((line) => line.scores));
     const edge = (scores) => ({
       type: "line",
@@ -124,22 +120,12 @@ if (report.curves) {
     addChart(
       host,
       () => {
-        for (const paint of swatches) paint();
+        paint();
         return {
           animation: false,
           grid: { left: 52, right: 16, top: 12, bottom: 44 },
-          xAxis: {
-            ...look().axis,
-            type: "value",
-            max: "dataMax",
-            name: axis,
-            nameLocation: "middle",
-            nameGap: 28,
-            splitLine: { show: false },
-            axisLabel: { ...look().axis.axisLabel, formatter: whole, showMaxLabel: false },
-          },
-          yAxis: { ...look().axis, type: "value", scale: true, axisLine: { show: false },
-            axisLabel: { ...look().axis.axisLabel, formatter: tick } },
+          xAxis: countAxis(axis, { max: "dataMax" }),
+          yAxis: numberAxis({ scale: true }),
           tooltip: {
             ...look().tooltip,
             trigger: "axis",

@@ -8,6 +8,7 @@ const points = (() => {
   const owner = unpack(raw.owner);
   const response = unpack(raw.response);
   const error = unpack(raw.error);
+  const half = unpack(raw.half_width);
   const neighbours = unpack(raw.neighbours);
   const none = raw.none; // stands for no neighbour
   return {
@@ -15,6 +16,11 @@ const points = (() => {
     index,
     error,
     response,
+    low: half && ((at) => value[at] - half[at]),
+    high: half && ((at) => value[at] + half[at]),
+    best: unpack(raw.best),
+    worst: unpack(raw.worst),
+    sign: unpack(raw.sign), // 0 harms, 1 cannot be told, 2 helps
     rank: unpack(raw.rank),
     count: value.length,
     text: raw.text,
@@ -47,7 +53,12 @@ function describe(at) {
   const tell = (term, ...text) => facts.append(make("dt", null, term), make("dd", null, ...text));
   tell("Value", signed(points.value[at], valueText(points.value[at]) +
     (points.error ? ` ± ${valueText(points.error[at])}` : "")));
-  tell("Rank", `${whole(points.rank[at])} of ${whole(report.n_train)}`);
+  if (points.low) {
+    const known = ["harms beyond doubt", "the sign cannot be told", "helps beyond doubt"][points.sign[at]];
+    tell("95 % interval", `${valueText(points.low(at))} to ${valueText(points.high(at))}: ${known}`);
+  }
+  const open = points.best ? `, may be ${whole(points.best[at])} to ${whole(points.worst[at])}` : "";
+  tell("Rank", `${whole(points.rank[at])} of ${whole(report.n_train)}${open}`);
   if (points.hasLabel) tell("Label", points.label(at));
   if (points.hasOwner) tell("Owner", points.owner(at));
   // Not a row of the table: rows that were held out, or left out, are not counted.
@@ -80,29 +91,17 @@ function describe(at) {
   return box;
 }
 
-// How far a row is from its neighbours in a column: in standard deviations for numbers, else the share that differs.
-function difference(own, others, std) {
-  if (!others.length) return 0;
-  const apart = others.map((other) => {
-    if (own === null || other === null) return own === other ? 0 : 1;
-    return std === null ? Number(own !== other) : Math.abs(own - other) / std;
-  });
-  return apart.reduce((sum, one) => sum + one, 0) / apart.length;
-}
-
 // The row's own columns beside those of its neighbours, differences first; the texts where there are any.
 function compare(at, near) {
   const cells = report.points.cells;
   const there = cells ? near.filter((other) => cells.rows[other]) : [];
   const own = cells && cells.rows[at];
   const lines = own && there.length
-    ? cells.names.map((name, column) => ({
-        name, column, far: difference(own[column], there.map((other) => cells.rows[other][column]), cells.stds[column]),
-      })).sort((one, other) => other.far - one.far)
+    ? cells.names.map((name, column) => ({ name, column, far: cells.differs[at]?.[column] ?? 0 }))
+        .sort((one, other) => other.far - one.far)
     : [];
   if (!lines.length && !points.text) return null;
   const shown = lines.length ? there : near;
-  const text = (content) => (content === null ? "" : typeof content === "number" ? minus(String(content)) : content);
   const table = make("table", { class: "compared" });
   const head = make("tr", null, make("th", { scope: "col" }, "Column"), make("th", { scope: "col" }, points.id(at)));
   for (const other of shown) head.append(make("th", { scope: "col" }, points.id(other)));
@@ -114,10 +113,9 @@ function compare(at, near) {
   };
   if (points.hasLabel) add("Label", points.label, (other) => points.label(other) !== points.label(at));
   if (points.text) add("Text", (one) => points.text[one].slice(0, 160), () => false);
-  for (const { name, column } of lines.slice(0, 12)) {
+  for (const { name, column, far } of lines.slice(0, 12)) {
     // Numbers stand out from one standard deviation on: hardly any two are the same.
-    const apart = (other) => difference(own[column], [cells.rows[other][column]], cells.stds[column]) >= 1;
-    add(name, (one) => text(cells.rows[one][column]), apart);
+    add(name, (one) => cells.rows[one][column], (other) => far >= 1 && cells.rows[other][column] !== own[column]);
   }
   table.append(make("thead", null, head), body);
   const hidden = lines.length - 12 + (cells ? cells.left_out : 0);
@@ -371,6 +369,9 @@ function asCSV() {
     ["rank", (at) => String(points.rank[at])],
   ];
   if (points.error) columns.push(["standard_error", (at) => String(points.error[at])]);
+  if (points.low) {
+    columns.push(["low", (at) => String(points.low(at))], ["high", (at) => String(points.high(at))]);
+  }
   if (points.response) columns.push(["label", (at) => String(points.response[at])]);
   else if (points.hasLabel) columns.push(["label", (at) => quote(points.label(at))]);
   if (points.hasOwner) columns.push(["owner", (at) => quote(points.owner(at))]);

@@ -1,4 +1,4 @@
-"""The library beside its peers: the same data, the same game, one run.
+"""The library beside others: the same data, the same game, one run.
 
     task ──► contenders ──► measure ──► suite ──► report
     points   ours, peers    seconds,    who agrees  table, JSON

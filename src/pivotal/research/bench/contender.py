@@ -21,7 +21,7 @@ WEIGHTED: Final = "Shapley, hard label, distance votes of 3 bits"
 
 
 class Contender(ABC):
-    """Somebody who values training points.
+    """A library that values training points.
 
     A subclass sets the class attributes and `run`; `work` and `bytes_needed` help to foresee what it will cost.
 

@@ -138,7 +138,7 @@ def run_bench(
     rounds : int, default=3
         Runs of which the fastest counts.
     memory : bool, default=False
-        Whether to run everybody in a process of its own and watch its memory.
+        Whether to run each contender in a process of its own and watch its memory.
     seed : int, default=0
         Of the points.
     echo : callable, optional

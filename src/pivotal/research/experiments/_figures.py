@@ -1,4 +1,4 @@
-"""Figures in the paper's layout: a panel for each data set, a line for each method."""
+"""Figures in the paper's layout: panels by data set, a line for each method, in colours that all can tell apart."""
 
 from __future__ import annotations
 
@@ -12,27 +12,40 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "draw_lines", "legend", "panels", "save", "style"]
+__all__ = ["COLORS", "STYLES", "draw_lines", "legend", "mark", "pairs", "panels", "same_height", "save", "style"]
 
-_COLUMNS: Final = 4  # panels in a row, as in the appendix
-
-STYLES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+COLORS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "bv": ("#93c5fd", "-"),
-        "bv-fast": ("#1d4ed8", "-"),
-        "bv-mc": ("#60a5fa", "--"),
-        "bv-uw": ("#0891b2", "-"),
-        "sv": ("#b91c1c", "-"),
-        "sv-mc": ("#f87171", "--"),
-        "sv-uw": ("#ea580c", "-"),
-        "sv-soft": ("#ca8a04", "-"),
-        "beta-mc": ("#7c3aed", "--"),
-        "lava": ("#15803d", ":"),
-        "inf": ("#84cc16", ":"),
-        "loo": ("#1f2937", ":"),
-        "rand": ("#9ca3af", "-"),
-        "select": ("#db2777", "-"),
-        "bf": ("#000000", "-"),
+        "black": "#000000",
+        "orange": "#e69f00",
+        "sky": "#56b4e9",
+        "green": "#009e73",
+        "blue": "#0072b2",
+        "red": "#d55e00",
+        "purple": "#cc79a7",
+        "grey": "#8a8f98",
+    }
+)
+"""The colours of Okabe and Ito, which people with any kind of colour vision tell apart, and a grey."""
+
+STYLES: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
+    {
+        # A colour for a kind of value; within it the line tells: solid weighted, dashed unweighted, dotted sampled.
+        "bv": ("sky", "-"),
+        "bv-fast": ("blue", "-"),
+        "bv-mc": ("blue", ":"),
+        "bv-uw": ("blue", "--"),
+        "sv": ("red", "-"),
+        "sv-mc": ("red", ":"),
+        "sv-uw": ("red", "--"),
+        "sv-soft": ("orange", "-"),
+        "beta-mc": ("purple", ":"),
+        "lava": ("green", "-"),
+        "inf": ("green", (0, (5, 1, 1, 1))),
+        "loo": ("black", ":"),
+        "rand": ("grey", "-"),
+        "select": ("purple", "-"),
+        "bf": ("black", "-"),
     }
 )
 """Colour and line of each method: the same in all figures."""
@@ -40,54 +53,129 @@ STYLES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 def style(method: str) -> dict[str, Any]:
     """Return how a method is drawn."""
-    color, line = STYLES.get(method, ("#6b7280", "-."))
-    return {"color": color, "linestyle": line, "linewidth": 1.3}
+    color, line = STYLES.get(method, ("grey", "-."))
+    return {"color": COLORS[color], "linestyle": line, "linewidth": 2.0 if method == "rand" else 1.5}
 
 
-def panels(names: Sequence[str], *, height: float = 2.1) -> tuple[Figure, list[Axes]]:
-    """Make a figure with a panel for each name, four in a row."""
+def panels(
+    names: Sequence[str], *, columns: int = 4, width: float = 2.7, height: float = 2.1
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure with a panel for each name, and room for one more where the last row is not full."""
     from pivotal.report.plots import new_figure
 
-    columns = min(_COLUMNS, max(1, len(names)))
+    columns = min(columns, max(1, len(names)))
     rows = -(-len(names) // columns)
-    figure = new_figure(2.7 * max(columns, 2), height * rows + 0.8)
+    figure = new_figure(width * columns, height * rows + 0.8)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, name in zip(grid, names, strict=False):
         ax.set_title(name, fontsize="small")
-        ax.tick_params(labelsize="x-small")
-        ax.spines[["top", "right"]].set_visible(False)
+        _tidy(ax)
     for ax in grid[len(names) :]:
         ax.set_visible(False)
     return figure, list(grid[: len(names)])
 
 
+def pairs(names: Sequence[str], titles: Sequence[str], *, height: float = 1.9) -> tuple[Figure, list[tuple[Axes, ...]]]:
+    """Make two panels beside each other for each name, with one scale: as in the paper, and on fresh points."""
+    from pivotal.report.plots import new_figure
+
+    wide = len(titles) * (2 if len(names) > 1 else 1)
+    rows = -(-len(names) * len(titles) // wide)
+    figure = new_figure(2.7 * wide, height * rows + 0.8)
+    grid = figure.subplots(rows, wide, squeeze=False).ravel()
+    found = []
+    for number, name in enumerate(names):
+        group = tuple(grid[number * len(titles) : (number + 1) * len(titles)])
+        for ax, title in zip(group, titles, strict=True):
+            ax.set_title(f"{name}, {title}", fontsize="small")
+            _tidy(ax)
+            if ax is not group[0]:
+                ax.sharey(group[0])
+                ax.tick_params(labelleft=False)
+        found.append(group)
+    for ax in grid[len(names) * len(titles) :]:
+        ax.set_visible(False)
+    return figure, found
+
+
+def same_height(axes: Sequence[Axes]) -> None:
+    """Give panels that are drawn already one scale, which shows all of each."""
+    low, high = zip(*(ax.get_ylim() for ax in axes), strict=True)
+    for ax in axes:
+        ax.set_ylim(min(low), max(high))
+
+
+def _tidy(ax: Axes) -> None:
+    ax.tick_params(labelsize="x-small")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(linewidth=0.4, alpha=0.4)
+
+
 def legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Put one legend above all panels."""
+    """Put one legend above all panels, in as many columns as there is room for."""
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
+        widest = 0.075 * max(map(len, found)) + 0.55  # inches: small letters, and the line before them
+        columns = max(1, min(len(found), int(figure.get_figwidth() / widest)))
         figure.legend(
-            list(found.values()), list(found), loc="outside upper center", ncols=6, frameon=False, fontsize="x-small"
+            list(found.values()),
+            list(found),
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            fontsize="small",
         )
 
 
-def draw_lines(ax: Axes, frame: pd.DataFrame, x: str, y: str) -> None:
-    """Draw the mean of y against x for each method."""
+def mark(ax: Axes, text: str, *, x: float | None = None, y: float | None = None) -> None:
+    """Draw a thin line at a quantity that the paper speaks of, and name it."""
+    how: dict[str, Any] = {"color": COLORS["grey"], "linewidth": 1.0, "linestyle": (0, (2, 2)), "zorder": 0}
+    words: dict[str, Any] = {"fontsize": "x-small", "color": "#4b5563", "textcoords": "offset points"}
+    if x is not None:
+        ax.axvline(x, **how)
+        ax.annotate(text, (x, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -9), **words)
+    elif y is not None:
+        ax.axhline(y, **how)
+        ax.annotate(text, (1.0, y), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **words)
+
+
+def draw_lines(ax: Axes, frame: pd.DataFrame, x: str, y: str, *, error: str | None = None) -> None:
+    """Draw y against x for each method; the mean where there are several, and a band of one standard error.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    frame : pandas.DataFrame
+        With a column `method`.
+    x, y : str
+        Columns.
+    error : str, optional
+        Column with the standard error; from the rows with the same x when None.
+    """
     for name, lines in frame.groupby("method", sort=False):
-        means = lines.groupby(x)[y].mean()
-        ax.plot(means.index.to_numpy(dtype=float), means, label=str(name), **style(str(name)))
+        rows = lines.groupby(x)[y]
+        means = rows.mean()
+        places = means.index.to_numpy(dtype=float)
+        doubt = rows.std() / rows.count() ** 0.5 if error is None else lines.groupby(x)[error].mean()
+        how = style(str(name))
+        ax.plot(places, means, label=str(name), **how)
+        if doubt.notna().any():
+            ax.fill_between(places, means - doubt, means + doubt, color=how["color"], alpha=0.12, linewidth=0)
 
 
-def save(figure: Figure, target: Path) -> list[Path]:
+def save(figure: Figure, target: Path, endings: Sequence[str] = (".png", ".svg")) -> list[Path]:
     """Write a figure as PNG and as SVG; the same figure makes the same file."""
     from matplotlib import rc_context
 
     written = []
-    for ending, about in ((".png", {"Software": None}), (".svg", {"Date": None})):
-        file = target.with_suffix(ending)
-        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "pivotal", "path.simplify": True}):
+    for ending in endings:
+        file = target.with_name(f"{target.name}{ending}")
+        about = {"Software": None} if ending == ".png" else {"Date": None}
+        # Letters as outlines: their widths, and so the layout, are then the same on every machine.
+        with rc_context({"svg.fonttype": "path", "svg.hashsalt": "pivotal", "path.simplify": True}):
             figure.savefig(file, metadata=about)
         written.append(file)
     return written

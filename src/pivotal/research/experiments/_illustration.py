@@ -9,8 +9,9 @@ import pandas as pd
 
 from pivotal.research.bench.markdown import table
 from pivotal.research.datasets import Illustration, illustration
-from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table
+from pivotal.research.experiments._claims import Claim, ClaimCheck, as_verdict
+from pivotal.research.experiments._experiment import Experiment, Picture, Results
+from pivotal.research.experiments._experiment_page import PageContent
 from pivotal.research.experiments._frames import pick
 from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 from pivotal.research.experiments._setup import K, Setup
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["ILLUSTRATION", "measure_picture"]
 
 _SCENES: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
-    "boundary": ("a query at the boundary", "boundary", {}),
-    "far": ("a query far from it", "far", {}),
-    "noise": ("noise in the corner", "boundary", {"noise": 160}),
-    "copies": ("every point doubled", "boundary", {"duplicate": True}),
+    "boundary": ("(b) a test point at the boundary", "boundary", {}),
+    "far": ("(c) a test point far from it", "far", {}),
+    "noise": ("(d) noise in the corner", "boundary", {"noise": 160}),
+    "copies": ("in the text: every point doubled", "boundary", {"duplicate": True}),
 }
 _SEMIVALUES: Final = {"loo": "leave-one-out", "shapley": "Shapley", "banzhaf": "Banzhaf"}
 
@@ -69,27 +70,34 @@ def _gather(results: Results) -> pd.DataFrame:
 
 
 def _draw(frame: pd.DataFrame) -> Figure:
+    from matplotlib.lines import Line2D
+
     from pivotal.report.plots import new_figure
 
-    figure = new_figure(11.0, 8.0)
-    grid = figure.subplots(len(_SEMIVALUES), len(_SCENES), sharex="col", sharey="col")
+    figure = new_figure(11.0, 8.4)
+    grid = figure.subplots(len(_SEMIVALUES), len(_SCENES), sharex=True, sharey=True)
     for row, (semivalue, name) in zip(grid, _SEMIVALUES.items(), strict=True):
         # One scale for all scenes, or values of next to nothing would look like any others.
         largest = float(pick(frame, semivalue=semivalue)["value"].abs().max()) or 1.0
+        how = {"cmap": "PuOr", "vmin": -largest, "vmax": largest, "edgecolors": "#6b7280", "linewidths": 0.4}
         for ax, (scene, (title, *_)) in zip(row, _SCENES.items(), strict=True):
             points = pick(frame, semivalue=semivalue, scene=scene)
             for label, marker in ((0, "o"), (1, "^")):
                 some = points[points["label"] == label]
-                size = 8 + 60 * some["value"].abs() / largest
-                how = {"cmap": "coolwarm_r", "vmin": -largest, "vmax": largest, "edgecolors": "#9ca3af"}
-                ax.scatter(
-                    some["x"], some["y"], s=size, c=some["value"], marker=marker, linewidths=0.4, rasterized=True, **how
-                )
-            ax.plot(points["query_x"].iloc[0], points["query_y"].iloc[0], "kx", markersize=7)
+                size = 10 + 70 * some["value"].abs() / largest
+                drawn = ax.scatter(some["x"], some["y"], s=size, c=some["value"], marker=marker, rasterized=True, **how)
+            ax.plot(points["query_x"].iloc[0], points["query_y"].iloc[0], "kX", markersize=8, markeredgecolor="white")
             ax.tick_params(labelsize="x-small")
             if semivalue == "loo":
                 ax.set_title(title, fontsize="small")
         row[0].set_ylabel(name)
+        figure.colorbar(drawn, ax=row, shrink=0.8, pad=0.01).ax.tick_params(labelsize="x-small")
+    signs = [
+        Line2D([], [], linestyle="none", color="#6b7280", marker=marker, label=label)
+        for marker, label in (("o", "class 0"), ("^", "class 1"))
+    ]
+    query = Line2D([], [], linestyle="none", color="black", marker="X", label="the test point")
+    figure.legend(handles=[*signs, query], loc="outside upper center", ncols=3, frameon=False, fontsize="small")
     return figure
 
 
@@ -114,50 +122,45 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
     three, none = counted("boundary", "loo"), counted("copies", "loo")
     few, many = sparse("banzhaf"), sparse("shapley")
     left = {name: float(np.abs(values["copies", name]).max()) for name in ("shapley", "banzhaf")}
-    here = "here"
+
+    def found(says: str, holds: bool, numbers: str) -> Claim:
+        return Claim(says, {"here": ClaimCheck(as_verdict(holds), numbers)})
+
+    survived = ", ".join(f"{name} up to {most:.3f}" for name, most in left.items())
     return [
-        Claim("At the boundary few points have a leave-one-out value", {here: (0 < three <= K, f"{three} of {kept}")}),
-        Claim("... and none once every point is doubled", {here: (none == 0, f"{none} of {2 * kept}")}),
-        Claim(
-            "Banzhaf and Shapley values survive the doubling",
-            {here: (min(left.values()) > 0, ", ".join(f"{name} up to {most:.3f}" for name, most in left.items()))},
-        ),
-        Claim(
+        found("At the boundary few points have a leave-one-out value", 0 < three <= K, f"{three} of {kept}"),
+        found("... and none once every point is doubled", none == 0, f"{none} of {2 * kept}"),
+        found("Banzhaf and Shapley values survive the doubling", min(left.values()) > 0, survived),
+        found(
             "Banzhaf values are sparser than Shapley values",
-            {here: (few < many, f"{few} against {many} points above 1 % of the largest")},
+            few < many,
+            f"{few} against {many} points above 1 % of the largest",
         ),
-        Claim(
-            "Far from the boundary Banzhaf values nearly vanish",
-            {here: (far < 0.1, f"{far:.2g} of the boundary's largest")},
-        ),
-        Claim(
+        found("Far from the boundary Banzhaf values nearly vanish", far < 0.1, f"{far:.2g} of the boundary's largest"),
+        found(
             "Noise far away has no Banzhaf value, and leaves that of the data unchanged",
-            {here: (max(of_noise, moved) < 1e-12, f"noise up to {of_noise:.2g}, data moved by up to {moved:.2g}")},
+            max(of_noise, moved) < 1e-12,
+            f"noise up to {of_noise:.2g}, data moved by up to {moved:.2g}",
         ),
-        Claim(
-            "... and takes more than a quarter of the total Shapley value of the data",
-            {here: (lost > 0.25, f"{lost:.0%}")},
-        ),
+        found("... and takes more than a quarter of the total Shapley value of the data", lost > 0.25, f"{lost:.0%}"),
     ]
 
 
-def _tell(frame: pd.DataFrame, setup: Setup) -> list[str]:
+def _explain(frame: pd.DataFrame, setup: Setup) -> PageContent:
     rows = []
     for (scene, semivalue), part in frame.groupby(["scene", "semivalue"], sort=False):
         size = part["value"].abs()
         rows.append(
             [_SCENES[str(scene)][0], semivalue, len(part), int((size > 0.01 * size.max()).sum()), f"{size.max():.3g}"]
         )
-    return [
+    how = (
         "The paper's points are not published. These are drawn so that what the paper says about its figure can be "
-        f"checked (`pivotal.datasets.illustration`, seed {setup.seed}): two classes, a query at their boundary and one "
-        f"far from it, hard votes, k = {K}. Noise of random labels lies in the upper left corner, farther from the "
-        "query than all data.",
-        "## What the paper says, and what is found here",
-        claims_table(_claims(frame)),
-        "## How many points carry value",
-        table(["scene", "semivalue", "points", "above 1 % of the largest", "largest"], rows),
-    ]
+        f"checked (`pivotal.research.datasets.illustration`, seed {setup.seed}): two classes, a test point at their "
+        f"boundary and one far from it, hard votes, k = {K}. Noise of random labels lies in the upper left corner, "
+        "farther from the test point than all data. Panel (a) of the paper shows the points alone."
+    )
+    header = ["scene", "semivalue", "points", "above 1 % of the largest", "largest"]
+    return PageContent(how, _claims(frame), sections=[("How many points carry value", table(header, rows))])
 
 
 ILLUSTRATION: Final = Experiment(
@@ -166,7 +169,7 @@ ILLUSTRATION: Final = Experiment(
     _cells,
     measure_picture,
     _gather,
-    _draw,
-    _tell,
+    (Picture("", "Values of all points in four scenes, by leave-one-out, Shapley and Banzhaf", _draw),),
+    _explain,
     needs_data=False,
 )

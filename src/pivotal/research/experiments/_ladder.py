@@ -71,7 +71,7 @@ def time_scaling(
 
 
 def _stop(process: multiprocessing.process.BaseProcess, *, terminate: bool) -> None:
-    """End a process; who is asked to leave returns what it borrowed from the system."""
+    """End a process; one that is asked to end returns what it borrowed from the system."""
     if not terminate:
         process.terminate()
     process.join(_GRACE)

@@ -9,19 +9,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from pivotal.core.atomic import write_text
 from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
 from pivotal.research.experiments._contenders import CONTENDERS
-from pivotal.research.experiments._curve_experiments import FLIP, REMOVAL, SELECTION, average
+from pivotal.research.experiments._curve_experiments import FLIP, REMOVAL, SELECTION
 from pivotal.research.experiments._experiment import Experiment
-from pivotal.research.experiments._experiment_page import IN_WORDS, machine
+from pivotal.research.experiments._experiment_page import machine
 from pivotal.research.experiments._illustration import ILLUSTRATION
+from pivotal.research.experiments._index_page import write_index
 from pivotal.research.experiments._mislabel import MISLABEL
 from pivotal.research.experiments._result_cells import DataSource, ResultCache, measure_all
 from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
 from pivotal.research.experiments._scalability import SCALABILITY
 from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, look_up
+from pivotal.research.experiments._setup_file import keep_setup, kept_setups
+from pivotal.research.experiments._setup_page import write_setup_page
+from pivotal.research.experiments._write_up import find_table, write_page, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +115,8 @@ def reproduce(
     download : bool, default=True
         Whether OpenML may be asked.
     measure : bool, default=True
-        Whether to measure what is missing, or to write up what was measured so far.
+        Whether to measure what is missing, or to write up what was measured so far: the cells in the folder or, where
+        there are none, its tables. The latter needs no data.
     n_jobs : int, default=-1
         Cells measured at once, each in a process with one thread; those that are timed run alone.
     progress : bool, default=False
@@ -136,6 +140,8 @@ def reproduce(
     source = DataSource(None if data_home is None else str(Path(data_home).resolve()), download)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    if not measure and not (folder / "cells").is_dir() and kept_setups(folder):
+        return _write_tables_up(chosen, folder, echo)
     data: dict[str, Facts] = {}
     if any(one.needs_data for one in chosen):
         data = look_up(names, source, echo)
@@ -152,8 +158,33 @@ def reproduce(
         outcome = _run(one, setup, folder, n_jobs, measure=measure, progress=progress, echo=echo)
         if outcome is not None:
             done.append(outcome)
-    _write_index(folder)
+    _write_shared_pages(folder)
     return done
+
+
+def _write_tables_up(chosen: list[Experiment], folder: Path, echo: Callable[[str], object]) -> list[Reproduction]:
+    """Write the pages of experiments whose tables and set-ups are in the folder."""
+    known, done = kept_setups(folder), []
+    for one in chosen:
+        table = find_table(folder, one.name)
+        if table is None or one.name not in known:
+            echo(f"{one.name}: no table is there.")
+            continue
+        setup, measured_on = known[one.name]
+        files = write_page(one, table, setup, folder, machine=measured_on, echo=echo)
+        for file in files:
+            echo(f"Written: {file}")
+        done.append(Reproduction(one.name, table, 0, tuple(files)))
+    _write_shared_pages(folder)
+    return done
+
+
+def _write_shared_pages(folder: Path) -> None:
+    """Write what holds for all pages, and the list of them."""
+    with_data = [setup for setup, _ in kept_setups(folder).values() if setup.data]
+    if with_data:
+        write_setup_page(folder, with_data)
+    write_index(folder, EXPERIMENTS)
 
 
 def _as_experiments(name: str) -> list[Experiment]:
@@ -194,64 +225,11 @@ def _run(
         if not results or (one.alone and len(results) < len(cells)):
             return None
     frame = one.gather(results)
-    target = folder / one.name
-    table = average(frame) if "score" in frame else frame
-    files = [target.with_suffix(".csv")]
-    write_text(files[0], table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-    files += _draw(one, frame, target, echo)
-    files.append(target.with_suffix(".md"))
-    write_text(files[-1], _page(one, frame, setup, drawn=len(files) > 2, missing=len(cells) - len(results)))
+    file, table = write_table(one.tabulate(frame), folder / one.name)
+    measured_on = machine()
+    keep_setup(folder, one.name, setup, measured_on)
+    missing = len(cells) - len(results)
+    files = [file, *write_page(one, table, setup, folder, machine=measured_on, missing=missing, echo=echo)]
     for file in files:
         echo(f"Written: {file}")
     return Reproduction(one.name, frame, measured, tuple(files))
-
-
-def _write_index(folder: Path) -> None:
-    """List the pages that are in the folder, with what each says in words."""
-    lines = [
-        "# The paper's experiments",
-        "",
-        "Written by `pivotal reproduce all`; each page says with which settings. Data sets are files in the folder "
-        "that `--data-home` or the environment variable `PIVOTAL_DATA` names, or come from OpenML.",
-        "",
-    ]
-    for one in EXPERIMENTS.values():
-        page = folder / f"{one.name}.md"
-        if page.is_file():
-            lines.append(f"- [{one.title}]({page.name})")
-            said = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(IN_WORDS)]
-            lines += [f"  - {line.removeprefix(IN_WORDS)}" for line in said]
-    write_text(folder / "index.md", "\n".join([*lines, ""]))
-
-
-def _draw(one: Experiment, frame: pd.DataFrame, target: Path, echo: Callable[[str], object]) -> list[Path]:
-    from pivotal.research.experiments._figures import save
-
-    try:
-        figure = one.draw(frame)
-    except ImportError as error:
-        echo(f"{one.name}: no figure; {error}.")
-        return []
-    return save(figure, target)
-
-
-def _page(one: Experiment, frame: pd.DataFrame, setup: Setup, *, drawn: bool, missing: int) -> str:
-    words = ["pivotal", "reproduce", one.name, "--runs", str(setup.runs), "--seed", str(setup.seed)]
-    if one.needs_data and set(setup.data) != set(as_datasets(None, quick=setup.quick)):
-        words += ["--datasets", *setup.data]
-    if (one.needs_data or one.name == "scalability") and setup.methods != tuple(CONTENDERS):
-        words += ["--methods", *setup.methods]
-    if one.name == "scalability" and not setup.quick:
-        words += ["--budget", f"{setup.budget:g}"]
-    words += ["--quick"] if setup.quick else []
-    parts = [
-        f"# {one.title}",
-        f"Written by `{' '.join(words)}`.",
-        *(["**A quick run on little data, to show that all works: its figures mean nothing.**"] if setup.quick else []),
-        *([f"**Written up early: {missing} cells are not measured yet.**"] if missing else []),
-        *([f"![{one.title}]({one.name}.svg)"] if drawn else []),
-        *one.tell(frame, setup),
-        "## Measured on",
-        machine(),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"

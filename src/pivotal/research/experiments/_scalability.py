@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from pivotal.core.types import FloatArray, IndexArray
-from pivotal.research.bench.markdown import table
 from pivotal.research.datasets import synthetic
-from pivotal.research.experiments._experiment import Experiment, Results
-from pivotal.research.experiments._experiment_page import Claim, claims_table
-from pivotal.research.experiments._figures import legend, panels, style
+from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._ladder import Step, time_scaling
-from pivotal.research.experiments._published import NO_FIGURES
 from pivotal.research.experiments._result_cells import Cell, DataSource, Result
+from pivotal.research.experiments._scalability_page import draw_times, explain_times
 from pivotal.research.experiments._setup import K, Setup
 from pivotal.research.paper import ALGORITHMS
 from pivotal.valuation.value import value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["SCALABILITY", "make_step", "measure_ladder", "soft_shapley"]
 
@@ -137,102 +131,14 @@ def _gather(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"seconds": float})
 
 
-def _draw(frame: pd.DataFrame) -> Figure:
-    kinds = {"by hand": "as printed, exact integers", "engine": "this library"}
-    figure, axes = panels(list(kinds.values()), height=3.4)
-    for ax, kind in zip(axes, kinds, strict=True):
-        part = frame[frame["kind"] == kind].dropna(subset="seconds")
-        for (name, weights), line in part.groupby(["algorithm", "weights"], sort=False):
-            how = {**style(str(name)), "marker": "o" if weights == "uniform" else "^", "markersize": 3}
-            means = line.groupby("n")["seconds"].mean()
-            label = f"{name}{', by distance' if weights == 'distance' else ''}"
-            ax.plot(means.index, means, label=label, **how)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlabel("training points", fontsize="small")
-    axes[0].set_ylabel("seconds", fontsize="small")
-    low, high = frame["seconds"].min(), frame["seconds"].max()
-    for ax in axes:
-        ax.set_ylim(0.5 * low, 2.0 * high)
-    legend(figure, axes)
-    return figure
-
-
-def _times(frame: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series[float]]:
-    """Return the mean seconds by size for each kind, algorithm and weights; NaN where the time ran out."""
-    return {
-        (str(kind), str(name), str(weights)): part.groupby("n")["seconds"].mean()
-        for (kind, name, weights), part in frame.groupby(["kind", "algorithm", "weights"], sort=False)
-    }
-
-
-def _tell(frame: pd.DataFrame, setup: Setup) -> list[str]:
-    times = _times(frame)
-    rows = [
-        [f"{kind}: `{name}`", weights, *("–" if figure != figure else f"{figure:.2g}" for figure in line)]
-        for (kind, name, weights), line in times.items()
-    ]
-    return [
-        f"One query of a synthetic set of 32 features, k = {K}, {setup.runs} {'run' if setup.runs == 1 else 'runs'}; "
-        "seconds in one thread, distances and sorting included. An algorithm stops at the first size that takes longer "
-        f"than {frame['budget'].iloc[0]:g} s (the paper allows 10 hours). *By hand* are the algorithms as printed, in "
-        "exact integers of Python (`pivotal.paper`), and the recursion of Jia et al. for `sv-soft`; *engine* is "
-        "`pivotal.value`. The paper gives all points the same weight; the weighted algorithms are also timed with "
-        "votes of 7 bits by distance.",
-        "## What the paper says, and what is found here",
-        NO_FIGURES,
-        claims_table(_claims(times)),
-        "## Seconds",
-        table(["algorithm", "weights", *(f"{n:,}" for n in frame["n"].unique())], rows),
-    ]
-
-
-def _claims(times: dict[tuple[str, str, str], pd.Series[float]]) -> list[Claim]:
-    def done(kind: str, name: str) -> list[tuple[int, float]]:
-        line = times.get((kind, name, "uniform"))
-        return [] if line is None else [(int(n), float(s)) for n, s in line.dropna().items()]  # type: ignore[call-overload]
-
-    def bounded() -> tuple[bool | None, str]:
-        steps = done("by hand", "bf")
-        return (steps[-1][0] < 30, f"reaches {steps[-1][0]}") if steps else (None, "not measured")
-
-    def growth() -> tuple[bool | None, str]:
-        steps = done("by hand", "bv-uw")
-        if len(steps) < 2:
-            return None, "too few sizes"
-        (small, short), (large, long) = steps[-2:]
-        slope = float(np.log(long / short) / np.log(large / small))
-        return slope < 1.5, f"time grows as n^{slope:.2f} between {small:,} and {large:,}"
-
-    def order(slow: str, fast: str) -> dict[str, tuple[bool | None, str]]:
-        """Compare the largest sizes in time, and where they are the same, the seconds there."""
-        found: dict[str, tuple[bool | None, str]] = {}
-        for kind in ("by hand", "engine"):
-            one, other = done(kind, slow), done(kind, fast)
-            if one and other:
-                (n, seconds), (m, better) = one[-1], other[-1]
-                holds = n < m or (n == m and better < seconds)
-                found[kind] = (holds, f"{slow} {n:,} in {seconds:.2g} s, {fast} {m:,} in {better:.2g} s")
-        return found
-
-    return [
-        Claim("Brute force cannot do 30 points", {"by hand": bounded()}),
-        Claim("`bv-uw` takes almost linear time", {"by hand": growth()}),
-        Claim("`sv-soft` scales better than `bv-uw`", order("bv-uw", "sv-soft")),
-        Claim("`bv-fast` scales better than `bv`", order("bv", "bv-fast")),
-        Claim("`bv-fast` scales better than `sv`", order("sv", "bv-fast")),
-        Claim("`bv-uw` scales better than `sv-uw`", order("sv-uw", "bv-uw")),
-    ]
-
-
 SCALABILITY: Final = Experiment(
     "scalability",
     "Scalability: time against the number of points",
     _cells,
     measure_ladder,
     _gather,
-    _draw,
-    _tell,
+    (Picture("", "Seconds for one query by the number of training points", draw_times),),
+    explain_times,
     alone=True,
     needs_data=False,
 )

@@ -6,6 +6,7 @@ value knows them. The paper measures models on the former, which flatters the va
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -28,6 +29,7 @@ __all__ = [
     "WARM",
     "ExperimentTask",
     "draw_task",
+    "held_out_sizes",
     "measure_clean",
     "measure_noisy",
     "measure_selection",
@@ -67,9 +69,22 @@ def draw_task(cell: Cell, source: DataSource) -> ExperimentTask:
     order = rng.permutation(len(train_y))
     train_X, train_y = train_X[order], train_y[order]
     rows = rng.permutation(len(y))
-    half = (len(y) + 1) // 2
+    half = held_out_sizes(len(data))[1]
     seen, fresh = (Split(train_X, train_y, X[part], y[part]) for part in (rows[:half], rows[half:]))
     return ExperimentTask(seen, fresh, rng)
+
+
+def held_out_sizes(rows: int) -> tuple[int, int, int]:
+    """Return how many of so many rows are training points, test points and fresh points.
+
+    Examples
+    --------
+    >>> held_out_sizes(2000)
+    (1800, 100, 100)
+    """
+    held_out = round(_HELD_OUT * rows)
+    test = (held_out + 1) // 2
+    return rows - held_out, test, held_out - test
 
 
 def measure_clean(cell: Cell, source: DataSource) -> Result:
@@ -147,7 +162,10 @@ def whole_counts(shares: Any, n_train: int) -> IndexArray:
 
 def _timed_values(cell: Cell, task: Split) -> tuple[npt.NDArray[np.float64], float]:
     settings: Mapping[str, Any] = cell.settings
-    how = {"k": settings["k"], "n_samples": settings["n_samples"], "seed": settings["seed"] + cell.run}
+    seed = settings["seed"] + cell.run
+    if cell.method == "rand":  # else one draw would serve all data sets of one size, and its luck would be the mean's
+        seed = int(np.random.SeedSequence([seed, zlib.crc32(cell.data.encode())]).generate_state(1)[0])
+    how = {"k": settings["k"], "n_samples": settings["n_samples"], "seed": seed}
     values, seconds = timed(lambda: play(cell.method, task, **how))
     return values.values, seconds
 

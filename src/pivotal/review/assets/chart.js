@@ -57,7 +57,8 @@ export async function showMap(state, { load, open, chosen }) {
   };
   const keyOf = {
     suspect: () => [["suspect", colour("down")], ["decided", colour("good")], ["other rows", colour("middle")]],
-    label: () => names.slice(0, 10).map((name, at) => [named(name), PALETTE[at]]),
+    label: () => state.about.classes.map(({ name }) => [name, names.indexOf(name)]).filter(([, at]) => at >= 0 && at < 10)
+      .map(([name, at]) => [named(name), PALETTE[at]]),
     value: () => [[`harms (${small(-largest)})`, colour("down")], ["neither", colour("middle")], [`helps (${small(largest)})`, colour("up")]],
     owner: () => owners.names.slice(0, 10).map((name, at) => [named(name), PALETTE[at]]),
   };

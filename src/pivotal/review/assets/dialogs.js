@@ -111,7 +111,7 @@ export function showHelp(state) {
       "Every decision is on the disk before the next row is shown, and values, votes, suggestions and suspects are exact " +
       "for the labels as they are by then. The trees, landmarks, penalties and weights of the voters stay as they were " +
       "fitted; R fits them again to the labels as they are now."),
-    about.neighbors_exact ? null : make("p", { class: "note" }, "Neighbours come from an approximate index: exact given these neighbours."),
+    about.estimated ? make("p", { class: "note" }, about.estimated) : null,
     make("p", { class: "note" }, `Journal: ${about.journal}. The table itself is never changed.`));
 }
 

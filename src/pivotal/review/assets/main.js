@@ -48,6 +48,8 @@ async function start() {
   byId("name").textContent = state.about.name;
   byId("column").textContent = `${plural(state.about.n_rows, "row")}, label column “${state.about.label}”`;
   byId("reviewer").textContent = state.reviewer;
+  byId("estimated").textContent = state.about.estimated;
+  byId("estimated").hidden = !state.about.estimated;
   byId("waiting").hidden = true;
   filters = addFilters(state, askAll, async () => {
     await saveNote();
@@ -216,7 +218,7 @@ async function beat() {
     } else if (answer.version !== state.strip.version && !state.busy && !isOpen()) {
       state.pinned ??= state.view === "one" && state.item ? state.item.row : null;
       await refresh();
-      say("Somebody else decided; the queue is up to date.");
+      say("Another reviewer decided; the queue is up to date.");
     }
   }
 }
@@ -359,7 +361,7 @@ function focusTile(place) {
 function ended() {
   state.finished = true;
   if (isOpen()) close();
-  for (const id of ["strip", "stop", "filters", "sentence", "actions", "views", "lost"]) byId(id).hidden = true;
+  for (const id of ["strip", "estimated", "stop", "filters", "sentence", "actions", "views", "lost"]) byId(id).hidden = true;
   byId("finish").hidden = true;
   byId("work").replaceChildren(make("div", { class: "empty" }, make("h2", null, "Finished."),
     make("p", null, "Every decision is in the journal. You can close this page.")));

@@ -14,8 +14,13 @@ export async function ask(path, content) {
     : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) };
   for (let attempt = 0; ; attempt += 1) {
     let answer;
+    let body;
     try {
       answer = await fetch(path, { cache: "no-store", ...options });
+      body = await answer.json().catch((error) => {
+        if (answer.ok) throw error; // cut off: the server was stopped while it answered
+        return {};
+      });
     } catch {
       // A decision has a name of its own, so that asking twice takes it once.
       byId("lost").hidden = false;
@@ -23,8 +28,7 @@ export async function ask(path, content) {
       continue;
     }
     byId("lost").hidden = true;
-    if (answer.status === 503) return { waiting: await answer.json() };
-    const body = await answer.json().catch(() => ({ error: `The server answered with ${answer.status}.` }));
+    if (answer.status === 503) return { waiting: body };
     if (!answer.ok) throw new Refused(body.error || `The server answered with ${answer.status}.`);
     return body;
   }

@@ -17,13 +17,13 @@ function people({ conflicts, agreement }) {
   return first ? figure(percent(first.share), "reviewers agree", plural(first.rows, "row")) : null;
 }
 
-export function showStrip({ strip }) {
+export function showStrip({ strip, about }) {
   const gain = strip.accuracy - strip.first_accuracy;
   const { latest, caught } = strip;
   byId("strip").replaceChildren(make("dl", null,
     figure(whole(strip.decided), "decided", `${whole(strip.changed)} changed, ${whole(strip.dropped)} dropped`),
     figure(whole(strip.suspects), "suspects left", null),
-    figure(percent(strip.accuracy, 2), "leave-one-out accuracy",
+    figure(`${about.estimated ? "≈\u202f" : ""}${percent(strip.accuracy, 2)}`, "leave-one-out accuracy",
       gain ? minus(`${gain > 0 ? "+" : ""}${(100 * gain).toFixed(2)} points`) : null),
     left(strip.left),
     figure(latest.decided ? percent(latest.wrong / latest.decided) : "–", `of the last ${latest.decided || 20} were wrong`, null),

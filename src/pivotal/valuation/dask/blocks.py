@@ -16,7 +16,7 @@ import numpy as np
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.neighbors import is_exact
 from pivotal.valuation.dask.dask_tasks import NOT_MEASURED, Account, Parts
-from pivotal.valuation.dask.recipe import Plan
+from pivotal.valuation.dask.recipe import TaskPlan
 
 __all__ = ["FORMAT", "Expected", "pack", "unpack"]
 
@@ -52,7 +52,7 @@ class Expected:
     ----------
     identity : str
         Hexadecimal digits that tell its valuation from any other.
-    plan : Plan
+    plan : TaskPlan
         What was decided from the labels.
     targets : array of shape (n_queries,)
         Class codes, or responses, of its queries.
@@ -61,7 +61,7 @@ class Expected:
     """
 
     identity: str
-    plan: Plan
+    plan: TaskPlan
     targets: AnyArray
     weights: FloatArray | None
 
@@ -91,7 +91,7 @@ def unpack(content: bytes, expected: Expected) -> Parts:
     Parameters
     ----------
     content : bytes
-        Of a file that anybody may have written.
+        Of a file of unknown origin.
     expected : Expected
         What it must agree with.
 

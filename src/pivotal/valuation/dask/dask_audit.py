@@ -12,14 +12,14 @@ from pivotal.core.types import AnyArray, IndexArray
 from pivotal.neighbors import as_index, audited_queries, recall_of
 from pivotal.valuation.dask.checkpoint import Checkpoint
 from pivotal.valuation.dask.dask_tasks import NOT_MEASURED, Candidates, Queries
-from pivotal.valuation.dask.recipe import Plan
+from pivotal.valuation.dask.recipe import TaskPlan
 
 __all__ = ["content_of", "measure", "of_content", "sampled_blocks", "search_all"]
 
 _BLOCKS: Final = 50  # that are sampled, at most
 
 
-def content_of(plan: Plan, points: Any, labels: Any) -> str:
+def content_of(plan: TaskPlan, points: Any, labels: Any) -> str:
     """Return a text that stands for what a chunk of training points and their labels hold."""
     return token(points, plan.encode(labels, "y_train") if len(labels) else None)
 
@@ -34,12 +34,12 @@ def sampled_blocks(n_blocks: int) -> frozenset[int]:
     return frozenset(np.linspace(0, n_blocks - 1, min(n_blocks, _BLOCKS)).round().astype(int).tolist())
 
 
-def search_all(plan: Plan, shard: int, points: Any, queries: Queries, n_sampled: int) -> Candidates:
+def search_all(plan: TaskPlan, shard: int, points: Any, queries: Queries, n_sampled: int) -> Candidates:
     """Return the nearest points of a shard for some queries of a block, each compared with every point.
 
     Parameters
     ----------
-    plan : Plan
+    plan : TaskPlan
         What was decided from the labels.
     shard : int
         Number of the shard.
@@ -67,13 +67,13 @@ def search_all(plan: Plan, shard: int, points: Any, queries: Queries, n_sampled:
     return Candidates(far, near + int(plan.starts[shard]), np.zeros(near.shape))
 
 
-def measure(plan: Plan, found: Candidates, true: Candidates, queries: Queries, n_sampled: int) -> float:
+def measure(plan: TaskPlan, found: Candidates, true: Candidates, queries: Queries, n_sampled: int) -> float:
     """Return the recall of a block on the queries that were drawn from it."""
     rows = _drawn(plan, queries, n_sampled)
     return recall_of(found.distances[rows], true.distances, plan.recipe.spec.k) if len(rows) else NOT_MEASURED
 
 
-def _drawn(plan: Plan, queries: Queries, n_sampled: int) -> IndexArray:
+def _drawn(plan: TaskPlan, queries: Queries, n_sampled: int) -> IndexArray:
     """Return which rows of a block are looked at, evenly spread."""
     n_queries, shape = queries.points.shape[0], (plan.n_train, queries.points.shape[1])
     wanted = -(-audited_queries(shape, plan.length, plan.recipe.spec.metric.name) // n_sampled)

@@ -15,7 +15,7 @@ import numpy as np
 from pivotal.core.labels import as_array
 from pivotal.core.validation import check_features, is_lazy, is_sparse
 
-__all__ = ["Rows", "as_points", "as_rows", "need_dask", "row_names", "together"]
+__all__ = ["RowChunks", "as_points", "as_rows", "need_dask", "row_names", "together"]
 
 
 def need_dask() -> None:
@@ -30,7 +30,7 @@ def need_dask() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowChunks:
     """Rows in chunks.
 
     Parameters
@@ -65,7 +65,7 @@ class Rows:
         rest = (0,) * (self.array.ndim - 1)
         return [(self.array.name, chunk, *rest) for chunk in range(self.n_chunks)]
 
-    def cut_like(self, other: Rows) -> Rows:
+    def cut_like(self, other: RowChunks) -> RowChunks:
         """Return the same rows in the chunks of others, of which there are as many."""
         if self.lengths is None or other.lengths is None:
             if self.n_chunks == other.n_chunks:
@@ -83,7 +83,7 @@ class Rows:
         return replace(self, array=self.array.rechunk({0: other.lengths}))
 
 
-def together(X: Any, y: Any, x_name: str, y_name: str) -> tuple[Rows, Rows]:
+def together(X: Any, y: Any, x_name: str, y_name: str) -> tuple[RowChunks, RowChunks]:
     """Return features and labels in the same chunks of rows.
 
     Parameters
@@ -131,7 +131,7 @@ def is_frame(candidate: Any) -> bool:
     return is_lazy(candidate) and hasattr(candidate, "divisions")
 
 
-def as_points(X: Any, name: str) -> Rows:
+def as_points(X: Any, name: str) -> RowChunks:
     """Return features as chunks of rows; what they hold is looked at by those that read them.
 
     Parameters
@@ -152,7 +152,7 @@ def as_points(X: Any, name: str) -> Rows:
         on_disk = isinstance(X, np.memmap) and X.ndim == 2
         X = X if on_disk else check_features(X, name)
         cut = da.from_array(X, chunks=("auto", -1), asarray=False if is_sparse(X) else None)
-        return Rows(cut, name, by_content=not on_disk)
+        return RowChunks(cut, name, by_content=not on_disk)
     if is_frame(X):
         # What the columns are is known before any row is.
         example = check_features(X._meta_nonempty, name)
@@ -164,10 +164,10 @@ def as_points(X: Any, name: str) -> Rows:
         raise ValueError(f"{name} must be two-dimensional, a row per point; got shape {X.shape}.{fix}")
     if 0 in X.shape:
         raise ValueError(f"{name} must have at least one row and one column; got shape {X.shape}.")
-    return Rows(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), name)
+    return RowChunks(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), name)
 
 
-def as_rows(y: Any, name: str) -> Rows:
+def as_rows(y: Any, name: str) -> RowChunks:
     """Return labels, weights or names as chunks of rows.
 
     Parameters
@@ -198,7 +198,7 @@ def as_rows(y: Any, name: str) -> Rows:
         raise ValueError(f"{name} must be one-dimensional, a label per point; got shape {y.shape}.{fix}")
     if 0 in y.shape:
         raise ValueError(f"{name} must hold at least one label; got none.")
-    return Rows(y, name, by_content)
+    return RowChunks(y, name, by_content)
 
 
 def row_names(X: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from pivotal.engine.solver import Block
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.neighbors import Index, as_index
 from pivotal.neighbors.lists import nearest_of
-from pivotal.valuation.dask.recipe import Plan
+from pivotal.valuation.dask.recipe import TaskPlan
 
 __all__ = [
     "NOT_MEASURED",
@@ -43,6 +44,9 @@ __all__ = [
     "take_queries",
 ]
 
+
+# Lists of more than this part of all points are laid out in the order of the points.
+_SPARSE: Final = 4
 
 NOT_MEASURED: Final = -1.0
 """In place of a recall where there was no need to measure it, or no query was drawn."""
@@ -133,7 +137,7 @@ class ShardValues(NamedTuple):
     errors: FloatArray | None
 
 
-def open_shard(plan: Plan, number: int, points: Any, labels: Any) -> Shard:
+def open_shard(plan: TaskPlan, number: int, points: Any, labels: Any) -> Shard:
     """Make a shard of a chunk of training points and their labels."""
     name = f"X_train, {plan.rows(number)},"
     if points.shape[0] != len(labels):
@@ -164,7 +168,7 @@ def take_queries(chunk: Any, part: Part, shard: int | None) -> Queries:
     return Queries(points, shard, rows.start)
 
 
-def take_labels(plan: Plan, chunk: Any, part: Part) -> AnyArray:
+def take_labels(plan: TaskPlan, chunk: Any, part: Part) -> AnyArray:
     """Return the codes of the labels of some rows of a chunk."""
     name = "y_train" if plan.recipe.each_other else "y_test"
     labels = chunk[part.rows(len(chunk))]
@@ -173,7 +177,7 @@ def take_labels(plan: Plan, chunk: Any, part: Part) -> AnyArray:
     return plan.encode(labels, name)
 
 
-def search(plan: Plan, shard: Shard, queries: Queries) -> Candidates:
+def search(plan: TaskPlan, shard: Shard, queries: Queries) -> Candidates:
     """Return the nearest points of a shard for each query of a block."""
     n_queries, own = queries.points.shape[0], queries.shard == shard.number
     depth = min(plan.length, len(shard.labels) - own)
@@ -189,20 +193,20 @@ def search(plan: Plan, shard: Shard, queries: Queries) -> Candidates:
     return Candidates(far, near + shard.first, shard.labels[near])
 
 
-def merge(plan: Plan, lists: Sequence[Candidates]) -> Candidates:
+def merge(plan: TaskPlan, lists: Sequence[Candidates]) -> Candidates:
     """Return the nearest of several lists, which come in the order of their shards."""
     if len(lists) == 1:
         return lists[0]
     return Candidates(*nearest_of(plan.length, *(np.concatenate(part, axis=1) for part in zip(*lists, strict=True))))
 
 
-def number_queries(plan: Plan, chunk: int, part: Part) -> int:
+def number_queries(plan: TaskPlan, chunk: int, part: Part) -> int:
     """Return the number of the first query of a block among all queries, for messages."""
     first, end = (int(row) for row in plan.asked[chunk : chunk + 2])
     return first + int(part.rows(end - first).start)
 
 
-def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray | None, first: int) -> Parts:
+def solve(plan: TaskPlan, near: Candidates, targets: AnyArray, weights: FloatArray | None, first: int) -> Parts:
     """Return the values of the neighbours of a block of queries, the first of which has this number."""
     spec, n_queries = plan.recipe.spec, len(targets)
     if n_queries != near.points.shape[0]:
@@ -227,14 +231,30 @@ def solve(plan: Plan, near: Candidates, targets: AnyArray, weights: FloatArray |
     return _by_shard(plan, points, values, account)
 
 
-def _by_shard(plan: Plan, points: IndexArray, values: FloatArray, account: Account) -> Parts:
-    rows, columns = np.nonzero(values)  # query after query
-    points, values = points[rows, columns], values[rows, columns]
-    shards = np.searchsorted(plan.starts, points, side="right") - 1
-    order = np.argsort(shards, kind="stable")
-    starts = np.searchsorted(shards[order], np.arange(len(plan.starts)))
-    queries = np.empty(0, np.int64) if account.weights is None else rows[order]
-    return Parts(points[order], values[order], starts, queries, account)
+def _by_shard(plan: TaskPlan, points: IndexArray, values: FloatArray, account: Account) -> Parts:
+    n_train = int(plan.starts[-1])
+    if points.shape[1] * _SPARSE > n_train:
+        # Most points have a value: in the order of the points, which is that of the shards, none has to be looked for.
+        table = np.zeros((len(points), n_train))
+        np.put_along_axis(table, points, values, axis=1)
+        found = [_entries(table[:, first:last], first) for first, last in pairwise(plan.starts)]
+        rows, points, values = (np.concatenate(part) for part in zip(*found, strict=True))
+        starts = np.cumsum([0, *(len(entries[0]) for entries in found)])
+    else:
+        rows, columns = np.nonzero(values)  # query after query
+        points, values = points[rows, columns], values[rows, columns]
+        shards = np.searchsorted(plan.starts, points, side="right") - 1
+        order = np.argsort(shards, kind="stable")
+        starts = np.searchsorted(shards[order], np.arange(len(plan.starts)))
+        rows, points, values = rows[order], points[order], values[order]
+    queries = np.empty(0, np.int64) if account.weights is None else rows
+    return Parts(points, values, starts, queries, account)
+
+
+def _entries(table: FloatArray, first: int) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return the queries, points and values of the entries of a shard that are not 0, query after query."""
+    rows, columns = np.nonzero(table)
+    return rows, columns + first, table[rows, columns]
 
 
 def account_of(parts: Parts) -> Account:
@@ -251,7 +271,7 @@ def part_of(parts: Parts, shard: int) -> tuple[IndexArray, FloatArray, FloatArra
 
 
 def add_parts(
-    plan: Plan,
+    plan: TaskPlan,
     shard: int,
     sums: PointSums | None,
     parts: Sequence[tuple[IndexArray, FloatArray, FloatArray | None]],

@@ -76,7 +76,7 @@ class Folder:
             file.write(content)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file that is not there yet, whole or not at all; return False if somebody else was first."""
+        """Write a file that is not there yet, whole or not at all; return False if another process was first."""
         if self._here is not None:
             return _create_here(self._here / name, content)
         system, folder = self._there()

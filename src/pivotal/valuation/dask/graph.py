@@ -14,7 +14,7 @@ from pivotal.neighbors import is_exact
 from pivotal.valuation.dask.blocks import Expected
 from pivotal.valuation.dask.checkpoint import Checkpoint
 from pivotal.valuation.dask.dask_audit import content_of, measure, of_content, sampled_blocks, search_all
-from pivotal.valuation.dask.dask_inputs import Rows
+from pivotal.valuation.dask.dask_inputs import RowChunks
 from pivotal.valuation.dask.dask_tasks import (
     NOT_MEASURED,
     Part,
@@ -32,9 +32,9 @@ from pivotal.valuation.dask.dask_tasks import (
     take_labels,
     take_queries,
 )
-from pivotal.valuation.dask.recipe import Plan, Recipe, make_plan, summarise, weigh
+from pivotal.valuation.dask.recipe import Recipe, TaskPlan, make_plan, summarise, weigh
 
-__all__ = ["Problem", "build"]
+__all__ = ["DaskProblem", "build"]
 
 Key = Callable[..., Any]
 """From a name and numbers to the key of a task."""
@@ -46,20 +46,20 @@ _QUERIES_OF_UNKNOWN: Final = 4096  # in a block where the number of points is no
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class DaskProblem:
     """A valuation as it was asked for.
 
     Parameters
     ----------
     recipe : Recipe
         Settings.
-    points, labels : Rows
+    points, labels : RowChunks
         Training points and their labels, cut alike.
-    queries, targets : Rows or None
+    queries, targets : RowChunks or None
         Queries and their labels, cut alike; None if the training points are the queries.
     query_weights : QueryWeights
         What was said about how much queries count.
-    own_weights : Rows or None
+    own_weights : RowChunks or None
         The weights of single queries, where they are a Dask collection.
     block_size : int or None
         Queries per block.
@@ -68,12 +68,12 @@ class Problem:
     """
 
     recipe: Recipe
-    points: Rows
-    labels: Rows
-    queries: Rows | None
-    targets: Rows | None
+    points: RowChunks
+    labels: RowChunks
+    queries: RowChunks | None
+    targets: RowChunks | None
     query_weights: QueryWeights
-    own_weights: Rows | None = None
+    own_weights: RowChunks | None = None
     block_size: int | None = None
     checkpoint: Checkpoint | None = None
 
@@ -119,12 +119,12 @@ class Graph:
     n_blocks: int = 0
 
 
-def build(problem: Problem, token: str, finished: frozenset[int] | set[int] = frozenset()) -> Graph:
+def build(problem: DaskProblem, token: str, finished: frozenset[int] | set[int] = frozenset()) -> Graph:
     """Return the graph of a valuation.
 
     Parameters
     ----------
-    problem : Problem
+    problem : DaskProblem
         What was asked for.
     token : str
         Tells its keys from those of any other valuation.
@@ -205,7 +205,7 @@ def _find(tasks: dict[Any, Any], key: Key, plan: str, block: int, shards: range)
     return _merge(tasks, key, ("merged", block), near)
 
 
-def _find_all(tasks: dict[Any, Any], key: Key, problem: Problem, block: int, n_sampled: int) -> Any:
+def _find_all(tasks: dict[Any, Any], key: Key, problem: DaskProblem, block: int, n_sampled: int) -> Any:
     """Add the exhaustive search for some queries of a block, as `_find` does for all of them with the index."""
     near = [key("true", block, shard) for shard in range(problem.points.n_chunks)]
     for shard, name in enumerate(near):
@@ -225,7 +225,7 @@ def _merge(tasks: dict[Any, Any], key: Key, place: tuple[str, int], near: list[A
     return near[0]
 
 
-def _weigh(problem: Problem, tasks: dict[Any, Any], key: Key, n_blocks: int) -> str:
+def _weigh(problem: DaskProblem, tasks: dict[Any, Any], key: Key, n_blocks: int) -> str:
     """Add the weights of the queries of all blocks; return their key."""
     own = None if problem.own_weights is None else problem.own_weights.keys
     codes = [key("codes", block) for block in range(n_blocks)]
@@ -241,5 +241,5 @@ def _keep(parts: Parts, recall: float, checkpoint: Checkpoint | None, block: int
     return parts
 
 
-def _load(plan: Plan, targets: AnyArray, weights: FloatArray | None, checkpoint: Checkpoint, block: int) -> Parts:
+def _load(plan: TaskPlan, targets: AnyArray, weights: FloatArray | None, checkpoint: Checkpoint, block: int) -> Parts:
     return checkpoint.load(block, Expected(checkpoint.identity, plan, targets, weights))

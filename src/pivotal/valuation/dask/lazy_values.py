@@ -25,9 +25,9 @@ from pivotal.neighbors import Settings, is_exact
 from pivotal.neighbors.chunks import check_metric
 from pivotal.results.values import Values
 from pivotal.valuation.dask.checkpoint import Checkpoint
-from pivotal.valuation.dask.dask_inputs import Rows, as_rows, need_dask, row_names, together
+from pivotal.valuation.dask.dask_inputs import RowChunks, as_rows, need_dask, row_names, together
 from pivotal.valuation.dask.dask_tasks import SHORT, TooShort, if_long_enough
-from pivotal.valuation.dask.graph import Problem, build
+from pivotal.valuation.dask.graph import DaskProblem, build
 from pivotal.valuation.dask.recipe import Recipe
 from pivotal.valuation.dask.run_identity import identity_of
 from pivotal.valuation.point_valuation import PointValuation
@@ -76,7 +76,7 @@ def value_lazily(
     if is_lazy(query_weights.weights):
         own_weights = as_rows(query_weights.weights, "query_weights")
         query_weights = QueryWeights(None, query_weights.by_class)
-    problem = Problem(
+    problem = DaskProblem(
         recipe,
         points,
         labels,
@@ -126,7 +126,7 @@ class RunDescription:
     """What the result says besides numbers: settings, and names of the training points, given or found."""
 
     settings: Mapping[str, Any]
-    names: Rows | None
+    names: RowChunks | None
     given: bool
 
 
@@ -146,7 +146,7 @@ class LazyValues:
 
     __array_ufunc__ = None  # an array that is compared with this, or added to it, leaves it alone
 
-    def __init__(self, problem: Problem, description: RunDescription, *, progress: bool = False) -> None:
+    def __init__(self, problem: DaskProblem, description: RunDescription, *, progress: bool = False) -> None:
         from dask.highlevelgraph import HighLevelGraph
 
         finished = frozenset[int]()
@@ -326,7 +326,7 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
     return values
 
 
-def _key(problem: Problem, finished: frozenset[int]) -> str:
+def _key(problem: DaskProblem, finished: frozenset[int]) -> str:
     """Return what tells the tasks of a valuation from those of any other, which may run on the same cluster."""
     try:
         return token(identity_of(problem), problem.recipe.stretch, sorted(finished))
@@ -334,6 +334,6 @@ def _key(problem: Problem, finished: frozenset[int]) -> str:
         return uuid4().hex
 
 
-def _sources(problem: Problem, description: RunDescription) -> list[Any]:
+def _sources(problem: DaskProblem, description: RunDescription) -> list[Any]:
     rows = (problem.points, problem.labels, problem.queries, problem.targets, problem.own_weights, description.names)
     return [one.array for one in rows if one is not None]

@@ -19,7 +19,7 @@ from pivotal.engine.game_shape import GameShape
 from pivotal.engine.truncation import Truncation
 from pivotal.neighbors import fitting_queries
 
-__all__ = ["ENTRY_BYTES", "Plan", "Recipe", "Summary", "make_plan", "read_labels", "summarise", "weigh"]
+__all__ = ["ENTRY_BYTES", "Recipe", "Summary", "TaskPlan", "make_plan", "read_labels", "summarise", "weigh"]
 
 ENTRY_BYTES: Final = 20
 """What an entry of a list takes when it moves: distance, training index, class code."""
@@ -74,7 +74,7 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TaskPlan:
     """What every task goes by.
 
     Parameters
@@ -161,7 +161,7 @@ def summarise(recipe: Recipe, chunk: Any, name: str) -> Summary:
     return Summary(len(labels), np.asarray(seen), np.bincount(codes, minlength=len(seen)))
 
 
-def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary]) -> Plan:
+def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary]) -> TaskPlan:
     """Put together what the labels of all chunks say.
 
     Parameters
@@ -189,7 +189,7 @@ def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summar
     lists = Truncation(spec, np.empty(0, np.int32), shape)
     depth = min(n_players, lists.depth * recipe.stretch)
     needed = min(n_players, spec.weights.depth(spec.k)) if spec.weights.weighted else 0
-    plan = Plan(
+    plan = TaskPlan(
         recipe, codes, starts, members, extremes, depth, needed, starts if recipe.each_other else _starts(blocks)
     )
     _check_room(plan)
@@ -220,7 +220,7 @@ def _classes(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary
     return codes, members
 
 
-def _check_room(plan: Plan) -> None:
+def _check_room(plan: TaskPlan) -> None:
     """Raise where the list of a single query is more than a worker should hold."""
     recipe = plan.recipe
     room = _LIST_BYTES if recipe.max_memory is None else recipe.max_memory
@@ -229,17 +229,17 @@ def _check_room(plan: Plan) -> None:
     enough = next((tol for tol in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2) if _bytes(recipe, tol, plan) <= room), 0.1)
     raise ValueError(
         f"{recipe.spec.semivalue} values at tol={recipe.spec.tol:g} look at {plan.length} points for every query, "
-        f"{plan.length * 2 * ENTRY_BYTES} bytes of lists, more than the {room} bytes allowed. Pass tol={enough:g}, of "
-        f"which the error bound gives account, or raise max_memory."
+        f"{plan.length * 2 * ENTRY_BYTES} bytes of lists, more than the {room} bytes allowed. Pass tol={enough:g}, "
+        f"which the error bound covers, or raise max_memory."
     )
 
 
-def _bytes(recipe: Recipe, tol: float, plan: Plan) -> int:
+def _bytes(recipe: Recipe, tol: float, plan: TaskPlan) -> int:
     return 2 * ENTRY_BYTES * recipe.spec.semivalue.depth(recipe.spec.k, tol, plan.n_players, 2.0)
 
 
 def weigh(
-    query_weights: QueryWeights, plan: Plan, targets: Sequence[AnyArray], own: Sequence[AnyArray] | None
+    query_weights: QueryWeights, plan: TaskPlan, targets: Sequence[AnyArray], own: Sequence[AnyArray] | None
 ) -> list[FloatArray]:
     """Return the weights of the queries, block by block.
 
@@ -247,7 +247,7 @@ def weigh(
     ----------
     query_weights : QueryWeights
         What was said about them.
-    plan : Plan
+    plan : TaskPlan
         For the label set.
     targets : sequence of arrays
         Class codes, or responses, of the queries of each block.

@@ -6,12 +6,12 @@ from pivotal.core.identity import token
 from pivotal.core.version import __version__
 from pivotal.valuation.dask.blocks import FORMAT
 from pivotal.valuation.dask.checkpoint import Identity
-from pivotal.valuation.dask.graph import Problem
+from pivotal.valuation.dask.graph import DaskProblem
 
 __all__ = ["identity_of"]
 
 
-def identity_of(problem: Problem) -> Identity:
+def identity_of(problem: DaskProblem) -> Identity:
     """Return what tells a valuation from any other.
 
     Data are distinguished by the names that Dask gives them, everything else by its content: a weight function that was
@@ -19,7 +19,7 @@ def identity_of(problem: Problem) -> Identity:
 
     Parameters
     ----------
-    problem : Problem
+    problem : DaskProblem
         The valuation as it was asked for.
     """
     recipe = problem.recipe

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.results.per_query import PerQuery, PerQueryRecorder, Rows
+from pivotal.results.per_query import PerQuery, PerQueryRecorder, QueryRows
 from pivotal.valuation.retrieval._judgements import Judgements
 
 __all__ = ["RankingRecorder"]
@@ -34,10 +34,10 @@ class RankingRecorder(PerQueryRecorder):
         super().__init__(k, queries, max_memory)
         self._judgements = judgements
 
-    def record(self, indices: IndexArray, values: FloatArray, targets: Any) -> Rows:
+    def record(self, indices: IndexArray, values: FloatArray, targets: Any) -> QueryRows:
         return super().record(indices, values, np.zeros(len(targets), dtype=np.int32))
 
-    def finish(self, kept: Sequence[Rows], labels: AnyArray) -> PerQuery:
+    def finish(self, kept: Sequence[QueryRows], labels: AnyArray) -> PerQuery:
         found = super().finish(kept, labels.astype(np.int32))
         rows = np.repeat(np.arange(found.matrix.shape[0]), np.diff(found.matrix.indptr))
         grades = np.zeros(len(rows))

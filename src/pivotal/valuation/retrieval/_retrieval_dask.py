@@ -16,7 +16,7 @@ from pivotal.valuation.dask.dask_inputs import need_dask
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.document_engine import DocumentEngine
 from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
-from pivotal.valuation.retrieval.retrieval_problem import Problem, check_lists, judged_first
+from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, check_lists, judged_first
 
 __all__ = ["count_on_dask", "each_block"]
 
@@ -26,12 +26,12 @@ _BUDGET = 2**30  # what answers may take that wait to be added up
 Work = Callable[[IndexArray, Judgements, int], Any]
 
 
-def each_block(problem: Problem, work: Work) -> Iterator[tuple[slice, Any]]:
+def each_block(problem: RetrievalProblem, work: Work) -> Iterator[tuple[slice, Any]]:
     """Yield the slice of each block of queries and what its work returns, in their order.
 
     Parameters
     ----------
-    problem : Problem
+    problem : RetrievalProblem
         Rankings on Dask, and judgements.
     work : callable
         Of lists, judgements and the number of the first query; done by the workers.
@@ -53,7 +53,13 @@ def each_block(problem: Problem, work: Work) -> Iterator[tuple[slice, Any]]:
 
 
 def count_on_dask(
-    counter: QueryCounter, problem: Problem, weights: FloatArray | None, *, ignore: bool, k: int, progress: bool
+    counter: QueryCounter,
+    problem: RetrievalProblem,
+    weights: FloatArray | None,
+    *,
+    ignore: bool,
+    k: int,
+    progress: bool,
 ) -> float:
     """Count all queries; sums are, to the last bit, those of a run in this process.
 
@@ -61,7 +67,7 @@ def count_on_dask(
     ----------
     counter : DocumentEngine or RetrievalSampler
         Counts what comes back.
-    problem : Problem
+    problem : RetrievalProblem
         Rankings on Dask, and judgements.
     weights : float64 array of shape (n_queries,) or None
         How much each query counts.

@@ -1,4 +1,4 @@
-"""Who plays: every document by itself, or groups of them, numbered within each query."""
+"""The players: every document by itself, or groups of them, numbered within each query."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.sampled import Drawn
 from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
-from pivotal.kernels.sample_arrays import Estimates, Scratch, Streams
-from pivotal.results.per_query import PerQuery, PerQueryRecorder, Rows
+from pivotal.kernels.sample_arrays import Estimates, SampleScratch, Streams
+from pivotal.results.per_query import PerQuery, PerQueryRecorder, QueryRows
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation, as_metric
@@ -62,7 +62,7 @@ class RetrievalSampler(SamplingEngine):
         self._law = law_of(truncation.semivalue, plan.method, players.width)
         self._deepest, self._heaviest = self.depth, typical_square(self._law)
         self._recorder = recorder
-        self._rows: tuple[Rows, ...] = ()
+        self._rows: tuple[QueryRows, ...] = ()
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         if self._recorder is not None:
@@ -135,5 +135,5 @@ class _PlayerDrawing(Drawing):
     def __init__(self, k: int) -> None:
         self._k, self._n_classes = k, 0
 
-    def scratch(self, depth: int) -> Scratch:
+    def scratch(self, depth: int) -> SampleScratch:
         return super().scratch(max(depth, 1))

@@ -21,7 +21,7 @@ from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.document_engine import DocumentEngine, GroupEngine
 from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
 from pivotal.valuation.retrieval.retrieval_facts import group_names, judged_share, max_groups, utility_range
-from pivotal.valuation.retrieval.retrieval_problem import Problem
+from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation
 
@@ -32,13 +32,13 @@ _BRANCHES, _MOST_BRANCHES = 2**20, 2**24
 
 
 def value_problem(
-    problem: Problem, spec: RetrievalSpec, *, groups: Any = None, weights: FloatArray | None = None
+    problem: RetrievalProblem, spec: RetrievalSpec, *, groups: Any = None, weights: FloatArray | None = None
 ) -> Values:
     """Value the documents of a problem, or their groups.
 
     Parameters
     ----------
-    problem : Problem
+    problem : RetrievalProblem
         Rankings and judgements.
     spec : RetrievalSpec
         What is to be computed.
@@ -113,7 +113,7 @@ def value_problem(
 
 
 def _make_counter(
-    problem: Problem, truncation: RankingTruncation, owners: Owners | None, spec: RetrievalSpec
+    problem: RetrievalProblem, truncation: RankingTruncation, owners: Owners | None, spec: RetrievalSpec
 ) -> QueryCounter:
     """Return the engine of a method."""
     k, exact, ignore = spec.k, spec.exact_wanted, spec.unjudged == "ignore"

@@ -1,4 +1,4 @@
-"""Relevance where nobody judged: from answers, from clicks, from a judge."""
+"""Relevance without judgements: from answers, from clicks, from a judge."""
 
 from __future__ import annotations
 

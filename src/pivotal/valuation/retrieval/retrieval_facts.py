@@ -14,7 +14,7 @@ from pivotal.core.validation import is_lazy
 from pivotal.engine.owners import Owners
 from pivotal.neighbors import blocks, fitting_queries
 from pivotal.valuation.retrieval._judgements import Judgements
-from pivotal.valuation.retrieval.retrieval_problem import Problem, judged_first
+from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, judged_first
 from pivotal.valuation.retrieval.retrieval_truncation import max_missed
 
 __all__ = ["full_utilities", "group_names", "judged_share", "max_groups", "utility_range"]
@@ -34,7 +34,7 @@ def group_names(groups: Any, documents: AnyArray) -> Any:
     return [groups[name] for name in names]
 
 
-def max_groups(problem: Problem, owners: Owners, *, ignore: bool = False) -> int:
+def max_groups(problem: RetrievalProblem, owners: Owners, *, ignore: bool = False) -> int:
     """Return the largest number of groups in a list; of its judged documents alone, where the others are ignored."""
     work = partial(_count_groups, owners.codes.astype(np.int64), len(owners.names), ignore)
     if is_lazy(problem.indices):
@@ -61,7 +61,7 @@ def _count_groups(
     return int(count_groups(lists, codes, np.full(n_groups, -1, dtype=np.int64), 0))
 
 
-def judged_share(problem: Problem, k: int) -> float:
+def judged_share(problem: RetrievalProblem, k: int) -> float:
     """Return which share of the documents that are retrieved have a judgement."""
     judged, listed = 0, 0
     for rows in blocks(len(problem.judgements), fitting_queries(k)):
@@ -71,7 +71,7 @@ def judged_share(problem: Problem, k: int) -> float:
     return judged / listed if listed else 0.0
 
 
-def utility_range(problem: Problem, game: Game, k: int) -> float:
+def utility_range(problem: RetrievalProblem, game: Game, k: int) -> float:
     """Return the largest range of the utility over the queries."""
     most = 0.0
     for rows in blocks(len(problem.judgements), fitting_queries(max(1, problem.indices.shape[1]))):
@@ -80,7 +80,7 @@ def utility_range(problem: Problem, game: Game, k: int) -> float:
     return most
 
 
-def full_utilities(problem: Problem, game: Game, k: int) -> FloatArray:
+def full_utilities(problem: RetrievalProblem, game: Game, k: int) -> FloatArray:
     """Return the metric of every query with the corpus as it is."""
     parts = []
     for rows in blocks(len(problem.judgements), fitting_queries(k)):

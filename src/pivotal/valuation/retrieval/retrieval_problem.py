@@ -17,11 +17,11 @@ from pivotal.neighbors import blocks, fitting_queries
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.trec_files import Long, qrels_of, read_qrels, read_run, run_of
 
-__all__ = ["Problem", "as_problem", "check_lists", "judged_first"]
+__all__ = ["RetrievalProblem", "as_problem", "check_lists", "judged_first"]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class RetrievalProblem:
     """Rankings and judgements of the same queries, over one corpus.
 
     Parameters
@@ -45,20 +45,20 @@ class Problem:
     n_unjudged_queries: int = 0
     complete: bool = False
 
-    def part(self, queries: IndexArray) -> Problem:
+    def part(self, queries: IndexArray) -> RetrievalProblem:
         """Return some of the queries."""
         return replace(
             self, indices=self.indices[queries], judgements=self.judgements[queries], queries=self.queries[queries]
         )
 
-    def answerable(self) -> Problem:
+    def answerable(self) -> RetrievalProblem:
         """Return the queries that have a relevant document."""
         kept = np.flatnonzero(self.judgements.has_relevant())
         if not kept.size:
             raise ValueError('a query must have a relevant document with no_relevant="skip"; got none that has.')
         return self.part(kept)
 
-    def without_unjudged(self) -> Problem:
+    def without_unjudged(self) -> RetrievalProblem:
         """Return the same with documents omitted from the lists that are not judged for their query."""
         condensed = np.empty(self.indices.shape, dtype=np.int64)
         for rows in blocks(len(self.judgements), fitting_queries(max(1, self.indices.shape[1]))):
@@ -74,7 +74,7 @@ def judged_first(lists: IndexArray, judgements: Judgements) -> IndexArray:
     return np.where(np.take_along_axis(judged, order, 1), np.take_along_axis(lists, order, 1), -1)
 
 
-def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: Any = None) -> Problem:
+def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: Any = None) -> RetrievalProblem:
     """Check what the user brought.
 
     Parameters
@@ -131,7 +131,7 @@ def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: An
         check_lists(indices, len(doc_index), names=(query_index, doc_index))
     matrix = _as_matrix(graded, query_index, doc_index)
     unjudged = len(rows) - int((places >= 0).sum())
-    return Problem(indices, Judgements(matrix), _plain(names), _plain(wanted), unjudged)
+    return RetrievalProblem(indices, Judgements(matrix), _plain(names), _plain(wanted), unjudged)
 
 
 def _take(lists: Any, places: IndexArray) -> Any:

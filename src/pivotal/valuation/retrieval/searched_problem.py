@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pivotal.core.validation import check_count
-from pivotal.valuation.retrieval.retrieval_problem import Problem, as_problem
+from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, as_problem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.retrievers import Similarity, check_retriever, corpus_size, search_rankings
 
@@ -26,7 +26,7 @@ def open_problem(
     queries: Any = None,
     depth: int | None = None,
     similarity: Similarity = "cosine",
-) -> Problem:
+) -> RetrievalProblem:
     """Search if there is something to ask, and return the problem; parameters as in `pivotal.value_retrieval`."""
     if queries is None:
         return as_problem(rankings, relevance, documents, query_ids)

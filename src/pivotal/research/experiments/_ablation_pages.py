@@ -1,0 +1,194 @@
+"""Pages of the ablations: bits, neighbours, balance of the classes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+
+from pivotal.research.bench.markdown import table
+from pivotal.research.experiments._ablation_figures import own_model
+from pivotal.research.experiments._claims import (
+    NOT_MEASURED,
+    Claim,
+    ClaimCheck,
+    as_verdict,
+    compare,
+    interval,
+)
+from pivotal.research.experiments._curves import PLACES
+from pivotal.research.experiments._experiment_page import PageContent
+from pivotal.research.experiments._frames import pick, pivot
+from pivotal.research.experiments._published import NO_FIGURES
+from pivotal.research.experiments._setup import K, Setup
+
+__all__ = ["ENDING", "REFERENCE", "explain_bits", "explain_imbalance", "explain_k"]
+
+REFERENCE: Final = 12
+"""Bits of the votes that others are compared with."""
+ENDING: Final = 0.1
+"""Share of the points removed where the score is taken."""
+_EXTREME: Final = 0.1  # what the paper calls an extreme ratio of the classes
+_LEFT_OUT: Final = (
+    "`sv` is omitted: the time of its exact weighted values grows with the points, with k and with the sum of k votes, "
+    "and there are many settings here. `bv-fast` is scored by a weighted model, the others by an unweighted one, so "
+    "its height cannot be compared with theirs, only its shape."
+)
+_WHERE: Final = (
+    "The test set is the one that the values are computed from. The figure has differences to removing at random: "
+    "means over the data sets with 95 % intervals, paired by data set."
+)
+
+
+def explain_bits(frame: pd.DataFrame, setup: Setup) -> PageContent:
+    """Return what the page says on bits."""
+    # Medians, as one data set whose values are all next to nothing would be the whole mean.
+    medians = frame.groupby("bits")[["deviation", "seconds"]].median()
+    first, last = int(medians.index[0]), int(medians.index[-1])
+    deviation, seconds = medians["deviation"].to_dict(), medians["seconds"].to_dict()
+    fall = (deviation[first] - deviation[7]) / (deviation[first] - deviation[last])
+    claims = [
+        Claim(
+            "Running time grows with b",
+            {
+                "here": ClaimCheck(
+                    as_verdict(seconds[last] > seconds[first]),
+                    f"{seconds[first]:.2g} s at {first} bit, {seconds[last]:.2g} s at {last}",
+                )
+            },
+        ),
+        Claim(
+            "The deviation falls quickly with b",
+            {
+                "here": ClaimCheck(
+                    as_verdict(deviation[5] < deviation[first] / 10),
+                    f"{deviation[first]:.2g} at {first} bit, {deviation[5]:.2g} at 5",
+                )
+            },
+        ),
+        Claim(
+            "... and levels off at around b = 7",
+            {
+                "here": ClaimCheck(
+                    as_verdict(fall > 0.95),
+                    f"{fall:.1%} of the fall from {first} to {last} bits is done; {deviation[7]:.2g} at 7 bits, "
+                    f"{deviation[last]:.2g} at {last}",
+                )
+            },
+        ),
+    ]
+    rows = [[bits, f"{line.deviation:.2g}", f"{line.seconds:.3g}"] for bits, line in medians.iterrows()]
+    how = (
+        f"`bv-fast`, k = {K}, on samples of at most {setup.rows:,} rows ({_train_sizes(frame)} training points). The "
+        f"deviation is the largest difference to the values of votes of {REFERENCE} bits, over the largest of those; "
+        "the paper does not say what it compares with. One thread; the fastest of three calls in one process."
+    )
+    note = (
+        f"{NO_FIGURES} The deviation halves with every bit and so never levels off on a scale of ratios; on the "
+        "paper's scale it does where 95 % of its fall is done."
+    )
+    return PageContent(
+        how, claims, note, [("Median over data sets and runs", table(["bits", "deviation", "seconds"], rows))]
+    )
+
+
+def _train_sizes(frame: pd.DataFrame) -> str:
+    return ", ".join(f"{size:,}" for size in sorted(frame["n_train"].unique(), reverse=True))
+
+
+def explain_k(frame: pd.DataFrame, setup: Setup) -> PageContent:
+    """Return what the page says on the number of neighbours."""
+    less: dict[str, ClaimCheck] = {}
+    own: dict[str, ClaimCheck] = {}
+    for on, place in PLACES.items():
+        here = own_model(pick(frame, on=on))
+        ends = pivot(here, ["data", "method"], "k", "end")
+        extent = (ends.max(axis=1) - ends.min(axis=1)).rename("range").rename_axis(["data", "method"])
+        ranges = pivot(extent.reset_index(), "data", "method", "range")
+        less[place] = compare(ranges, "bv-fast", ["bv-uw"], lowest=True)
+        own[place] = _own_k(here)
+    how = (
+        f"The {ENDING:.0%} most valuable points are removed, and the accuracy that is left is taken, for several k; "
+        f"lower is better. Values and model use the same k. Samples of at most {setup.rows:,} rows "
+        f"({_train_sizes(frame)} training points). {_LEFT_OUT}\n\n{_WHERE}"
+    )
+    note = (
+        f"{NO_FIGURES} Differences are in points of accuracy: the mean over the data sets with its 95 % interval. The "
+        "range is that of the accuracy left over all k. For the ideal k, the k that was best on the other runs of a "
+        "data set is compared with the k that was best on the other runs of all data sets, on the run left out."
+    )
+    claims = [
+        Claim("Weighted methods depend less on k (range of `bv-fast` below that of `bv-uw`)", less),
+        Claim("The ideal k depends on the data set (`bv-uw`)", own),
+    ]
+    return PageContent(how, claims, note, _variation_sections(frame, "k", "end", "Accuracy left"))
+
+
+def _variation_sections(frame: pd.DataFrame, column: str, score: str, title: str) -> list[tuple[str, str]]:
+    means = [
+        (f"{title}, mean over the data sets, {place}", _means(frame, on, column, score)) for on, place in PLACES.items()
+    ]
+    return [("By data set", "<!-- figure data -->"), *means]
+
+
+def _own_k(here: pd.DataFrame) -> ClaimCheck:
+    """Say what choosing k for each data set gains over one k for all, on runs that did not choose."""
+    scores = pick(here, method="bv-uw")
+    if scores.empty or scores["run"].nunique() < 2:
+        return NOT_MEASURED
+    ends = scores.pivot_table(index=["data", "run"], columns="k", values="end")
+    gains: dict[str, list[float]] = {}
+    for data, run in ends.index:
+        others = ends[ends.index.get_level_values("run") != run]
+        own = others.loc[data].mean().idxmin()
+        common = others.mean().idxmin()
+        gains.setdefault(data, []).append(float(ends.loc[(data, run), common] - ends.loc[(data, run), own]))
+    found = interval([sum(each) / len(each) for each in gains.values()])
+    best = ends.groupby(level="data").mean().idxmin(axis=1).value_counts().sort_index()
+    where = ", ".join(f"{k} on {count}" for k, count in best.items())
+    return ClaimCheck(found.verdict, f"own k over one k {found.text()}; best k {where}")
+
+
+def _means(frame: pd.DataFrame, on: str, column: str, score: str) -> str:
+    means = own_model(pick(frame, on=on)).groupby(["method", column, "data"], sort=False)[score].mean()
+    settings = list(dict.fromkeys(means.index.get_level_values(column)))
+    rows = []
+    for method in dict.fromkeys(means.index.get_level_values("method")):
+        found = {at: interval(part) for at, part in means.loc[method].groupby(level=0)}
+        rows.append([f"`{method}`", *(found[at].text(1.0, 3).removeprefix("+") for at in settings)])
+    return table(["method", *(f"{at:g}" for at in settings)], rows)
+
+
+def explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
+    """Return what the page says on the balance of the classes."""
+    rarest, even = frame["ratio"].min(), frame["ratio"].max()
+    robust: dict[str, ClaimCheck] = {}
+    extreme: dict[str, ClaimCheck] = {}
+    for on, place in PLACES.items():
+        here = own_model(pick(frame, on=on))
+        usual = pivot(here[here["ratio"] > _EXTREME], "data", "method", "drop")
+        robust[place] = compare(usual, "bv-uw", ["rand"])
+        extreme[place] = _lost(here, even)
+    how = (
+        f"Rows are dropped until the rare class is {rarest:g} to {even:g} times as frequent as the common one; then "
+        f"the {ENDING:.0%} most valuable points are removed. A larger drop in accuracy is better. Samples of at most "
+        f"{setup.rows:,} rows. {_LEFT_OUT}\n\n{_WHERE}"
+    )
+    note = (
+        f"{NO_FIGURES} Differences are in points of accuracy: the mean over the data sets with its 95 % interval. "
+        f"Robust means here: over the ratios above {_EXTREME:g}, values remove more accuracy than random removal does."
+    )
+    claims = [
+        Claim("The methods are robust (`bv-uw` against random removal)", robust),
+        Claim("... except for extreme imbalance (drop with even classes minus drop at the rarest)", extreme),
+    ]
+    return PageContent(how, claims, note, _variation_sections(frame, "ratio", "drop", "Drop in accuracy"))
+
+
+def _lost(here: pd.DataFrame, even: float) -> ClaimCheck:
+    """Say how much less `bv-uw` removes where a class is rarest than where classes are even."""
+    drops = pivot(pick(here, method="bv-uw"), "data", "ratio", "drop")
+    if drops.empty or len(drops.columns) < 2:
+        return NOT_MEASURED
+    found = interval(drops[even] - drops[drops.columns.min()])
+    return ClaimCheck(found.verdict, f"bv-uw {found.text()}")

@@ -1,0 +1,66 @@
+"""The nearest rows of every row: all of them exactly, or in a very large table those among the nearest clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pivotal.neighbors import ClusteredIndex, Index, KeptLists, as_index, audited_queries, recall_of
+from pivotal.review._live import list_length
+
+__all__ = ["SEARCHING", "ReportProgress", "find_lists", "index_of"]
+
+ReportProgress = Callable[[str, float], None]
+"""Receives what is being done, and the share of it that is done."""
+
+SEARCHING: Final = "Finding the neighbours of every row"
+_LARGE: Final = 200_000  # rows up to which every row is compared with every other
+
+
+def find_lists(
+    X: Any, k: int, search: Mapping[str, Any], report_progress: ReportProgress, *, exact: bool = False
+) -> tuple[KeptLists, float | None]:
+    """Return the nearest rows of every row, and the share of the true ones among them where that is not all.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_rows, n_features)
+    k : int
+        Number of neighbours that vote.
+    search : mapping
+        How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
+    report_progress : callable
+    exact : bool, default=False
+        Whether `neighbors="auto"` finds the true ones however many rows there are.
+    """
+    report_progress(SEARCHING, 0.0)
+    kept = KeptLists(index_of(X, search, exact=exact), list_length(k, X.shape[0]))
+    kept.fill(on_progress=lambda share: report_progress(SEARCHING, share))
+    if kept.exact:
+        return kept, None
+    how = {name: setting for name, setting in _with_defaults(search).items() if name != "neighbors"}
+    depth = min(k, kept.depth)
+    try:
+        brute = as_index("brute", X, **how)
+        n_sampled = min(X.shape[0], audited_queries(X.shape, depth, how["metric"]))
+        rows = np.sort(np.random.default_rng(0).choice(X.shape[0], n_sampled, replace=False))
+        limits = brute.search_rows(rows, depth)[1]
+    except (TypeError, ValueError):  # rows of an index of the user's cannot be compared by that metric
+        return kept, None
+    return kept, recall_of(kept.distances[rows, :depth], limits, depth)
+
+
+def index_of(X: Any, search: Mapping[str, Any], *, exact: bool = False) -> Index:
+    """Return an index of rows, as `as_index` does; in a very large table, one of clusters unless told otherwise."""
+    how = _with_defaults(search)
+    neighbors = how.pop("neighbors")
+    large = X.shape[0] > _LARGE and isinstance(neighbors, str) and neighbors == "auto" and not exact
+    if large and not how["metric_params"] and ClusteredIndex.takes(X, how["metric"]):
+        return ClusteredIndex(X, how["metric"], n_jobs=how["n_jobs"])
+    return as_index(neighbors, X, **how)
+
+
+def _with_defaults(search: Mapping[str, Any]) -> dict[str, Any]:
+    return {"metric": "euclidean", "metric_params": None, "neighbors": "auto", "n_jobs": -1, **search}

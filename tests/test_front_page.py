@@ -1,0 +1,81 @@
+"""The README's numbers and pictures are those that the benchmarks kept."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+if not (DOCS / "peers.json").is_file():
+    pytest.skip("the documentation is not here", allow_module_level=True)
+pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+
+
+def kept(name: str):
+    return json.loads((DOCS / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    """The script that draws them, which imports its neighbour."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        yield importlib.import_module("pictures")
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+def texts(name: str) -> set[str]:
+    """What a picture says."""
+    return set(re.findall(r">([^<>]+)</text>", (DOCS / "images" / name).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("look", ["", "-dark"])
+def test_bars_have_the_numbers_that_were_measured(pictures, look):
+    precision = pictures.precision_bars(kept("cleaning.json"))
+    assert {*precision, *(f"{number:.3f}" for number in precision.values())} <= texts(f"precision{look}.svg")
+    rows = kept("peers.json")["rows"]
+    seconds, megabytes = (pictures.library_bars(rows, column) for column in ("seconds", "megabytes"))
+    assert {*seconds, *megabytes} <= texts(f"libraries{look}.svg")
+    assert f"{seconds['pivotal']:.2g} s" in texts(f"libraries{look}.svg")
+    assert f"{max(megabytes.values()):.0f} MB" in texts(f"libraries{look}.svg")
+
+
+def test_badges_are_what_the_package_says_of_itself(pictures):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for name, facts in pictures.badges(project).items():
+        assert (DOCS / "images" / f"badge-{name}.svg").read_text(encoding="utf-8") == pictures.badge(*facts)
+
+
+def test_the_readme_quotes_what_was_measured(pictures):
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    precision = pictures.precision_bars(kept("cleaning.json"))
+    ours = precision.pop("pivotal find_label_errors")
+    assert f"| **{ours:.3f}** | {max(precision.values()):.3f}, the best of ten rankings" in text
+    assert f"pivotal {ours:.3f}, cleanlab {min(precision.values()):.3f} to {max(precision.values()):.3f}" in text
+    seconds = pictures.library_bars(kept("peers.json")["rows"], "seconds")
+    for name, end in (
+        ("pivotal", " s, exact"),
+        ("pyDVL, two processes", " s on two processes"),
+        ("shapiq", " s, exact"),
+    ):
+        assert f"{seconds[name]:.2g}{end}" in text
+    million = kept("growth.json")["large"]
+    assert f"50 000 queries take {million['seconds']:.0f} s and {million['megabytes']:.0f} MB" in text
+    parts = (part["found"] for part in kept("benchmarks.json").values())
+    ratios = {row["task"]: row["ratio"] for part in parts if isinstance(part, list) for row in part}
+    assert f"| {ratios['Banzhaf, n = 100 000, d = 32, 1000 queries, k = 5']:.2f} | scikit-learn's brute-force" in text
+    sorting = "Shapley, hard label, n = 30 000, d = 32, 200 queries, k = 5"
+    single, double = (ratios[f"{sorting}, {kind}"] for kind in ("float32", "float64"))
+    assert f"| {single:.2f} (float64: {double:.2f}) | computing the distances and sorting them" in text
+    both = "Shapley, soft label over k, points by each other, N = 20 000, d = 32, k = 10, float32"
+    for metric, other in (("euclidean", "cleanlab's approximation, called again, Euclidean"), ("cosine", "the same")):
+        clock, processor = (ratios[f"{both}, {metric}, {by}"] for by in ("by the clock", "in processor time"))
+        assert f"| {clock:.2f} (processor time: {processor:.2f}) | {other} |" in text

@@ -1,0 +1,60 @@
+"""Compiles the largest kernels once, before the workers of a test run start; else each worker compiles its own.
+
+python tests/warm.py 0    the first share of the calls
+python tests/warm.py 1    the second, of about the same length
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+
+import pivotal
+from pivotal.kernels._code_cache import folders
+
+# Calls of about the same length, by what they compile: tables and samples; plurality, and averages over whole orders.
+SHARES: tuple[tuple[dict[str, str], ...], ...] = (
+    (
+        {},
+        {"weights": "distance"},
+        {"utility": "soft", "weights": "distance"},
+        {"utility": "regression", "weights": "distance"},
+        {"method": "coalitions"},
+    ),
+    (
+        {"utility": "plurality"},
+        {"utility": "soft", "semivalue": "shapley"},
+        {"utility": "regression", "semivalue": "shapley"},
+        {"utility": "soft", "method": "permutations"},
+    ),
+)
+
+
+def is_cold() -> bool:
+    """Say whether nothing was ever compiled from these sources."""
+    return not any(folder.is_dir() for folder in folders())
+
+
+def compile_apart() -> None:
+    """Compile in a process for each share, and wait for both."""
+    running = [subprocess.Popen([sys.executable, __file__, str(share)]) for share in range(len(SHARES))]
+    for process in running:
+        process.wait()
+
+
+def compile_share(share: int) -> None:
+    """Make the calls of a share on points too few to take time: from numbers of both precisions, and from lists."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
+    nearest = rng.permuted(np.tile(np.arange(30), (5, 1)), axis=1)
+    for how in SHARES[share]:
+        pivotal.value(X, y, X[:5] + 0.1, y[:5], k=3, **how)  # type: ignore[arg-type]
+        pivotal.value(X.astype(np.float32), y, k=3, **how)  # type: ignore[arg-type]
+        if "weights" not in how:
+            pivotal.value_from_neighbors(nearest, y, y[:5], k=3, **how)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    compile_share(int(sys.argv[1]))
