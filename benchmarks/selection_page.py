@@ -53,9 +53,8 @@ def write_page(gains: pd.DataFrame, out: Path, keel: tuple[str, ...]) -> None:
         f"split, so every difference is paired. Judged by {', '.join(JUDGED)}; gradient boosting beside them. Made by",
         "```sh\npython benchmarks/selection.py --data DIR --keel\n```",
         f"with Python {platform.python_version()}, scikit-learn {version('scikit-learn')}, numpy {version('numpy')}. "
-        "Seconds are of one processor. Five draws were planned, of which these are finished. "
-        + coverage(gains, paper, keel),
-        "± is the standard error of a mean over sets, from how draws of a set differ. All figures are in "
+        "Seconds are of one processor. " + coverage(gains, paper, keel),
+        "± is the standard error of a mean over sets, from how draws of a set differ. All numbers are in "
         "[selection.csv.gz](selection.csv.gz).",
         "![Gains over random selections by size](selection.svg)",
         "## Methods",
@@ -236,7 +235,8 @@ def many_rows(file: Path) -> list[str]:
         "Beyond some 4000 rows lists of neighbours are cut and the kernel mean comes from random features; where these "
         "lists have more than 25 million places, queries are sampled, and beyond 100 000 rows some of the rows vote on "
         "the labels of all. `python benchmarks/selection_scale.py --data DIR` selects 10 % of made-up rows, "
-        f"{found['features']} features and 5 classes. {os.cpu_count()} processors, which had other work to do:",
+        f"{found['features']} features and 5 classes. {os.cpu_count()} processors, which had other work to do "
+        "where the seconds of the clock are many more than those of the processors:",
         markdown(["rows", "selected", "seconds", "processor seconds", "peak GB", "queries"], times),
     ]
     if max((one["rows"] for one in found["times"]), default=0) < 10**6:
@@ -264,7 +264,7 @@ def many_rows(file: Path) -> list[str]:
         "It also compares on real sets with few enough rows for the whole algorithm, all rows on every list and the "
         "kernel of all pairs: with cut lists and random features, as these many rows are selected by default; and with "
         "a quarter of the queries and of the voting rows besides. Accuracy in percent on fresh rows, mean of the three "
-        f"models, {compared['draw'].nunique()} draw(s) of the rows. The mean differences from "
+        f"models, draws of the rows: {compared['draw'].nunique()}. The mean differences from "
         f"the whole algorithm are {means} (± over sets, sizes and draws).",
         markdown(["set", "rows", "size", "random", "whole", "by default", "and sampled"][: 5 + len(kinds)], lines),
     ]

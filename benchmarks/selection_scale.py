@@ -19,6 +19,7 @@ from unittest import mock
 
 import numpy as np
 import selection
+from selection_page import JUDGED
 from sklearn.base import clone
 
 import pivotal
@@ -26,24 +27,28 @@ from pivotal.analysis.selection import _confirmation, _likeness, _surroundings
 from pivotal.research.bench.memory import peak_bytes
 from pivotal.research.bench.stopwatch import Stopwatch
 
-ROWS, FEATURES = 6000, 16
-SETS, FRACTIONS, DRAWS = ("2dplanes", "creditcard", "pol", "magic", "letter"), (0.02, 0.1), (0, 1)
+FEATURES = 16
+SETS = {
+    6000: ("2dplanes", "creditcard", "pol", "magic", "letter"),
+    15_000: ("2dplanes", "creditcard", "magic", "letter"),
+}
+FRACTIONS, DRAWS = (0.02, 0.1), (0, 1)
 KINDS = ("random", "whole", "many", "sampled")
-JUDGED = ("kNN", "logistic regression", "random forest")
 
 
 def choose(task: Any, n: int, kind: str, draw: int) -> np.ndarray:
     """Select by the whole algorithm, by that for many rows, or by it with a quarter of the queries and voters."""
+    rows = len(task.y)
     if kind == "random":
-        return np.random.default_rng(draw).choice(ROWS, n, replace=False)
+        return np.random.default_rng(draw).choice(rows, n, replace=False)
     whole, sampled = kind == "whole", kind == "sampled"
-    limits = {"_ALL_ENTRIES": ROWS**2} if whole else {}
+    limits = {"_ALL_ENTRIES": rows**2} if whole else {}
     if sampled:
-        limits |= {"_ENTRIES": 0, "_FEWEST_QUERIES": ROWS // 4}
+        limits |= {"_ENTRIES": 0, "_FEWEST_QUERIES": rows // 4}
     with (
         mock.patch.multiple(_surroundings, **limits) if limits else nullcontext(),
-        mock.patch.object(_likeness, "_ALL_PAIRS", ROWS) if whole else nullcontext(),
-        mock.patch.multiple(_confirmation, _PAIRS=0, _FEWEST_VOTERS=ROWS // 4) if sampled else nullcontext(),
+        mock.patch.object(_likeness, "_ALL_PAIRS", rows) if whole else nullcontext(),
+        mock.patch.multiple(_confirmation, _PAIRS=0, _FEWEST_VOTERS=rows // 4) if sampled else nullcontext(),
     ):
         chosen = pivotal.select(task.X, task.y, n)
     assert chosen.facts["whole_lists"] == whole
@@ -52,20 +57,20 @@ def choose(task: Any, n: int, kind: str, draw: int) -> np.ndarray:
 
 def compare(folder: Path, lines: list[dict[str, Any]], keep: Any) -> None:
     """Measure what is missing, and keep each figure."""
-    known = {(line["set"], line["draw"], line["fraction"]): line for line in lines}
+    known = {(line["set"], line["rows"], line["draw"], line["fraction"]): line for line in lines}
     for draw in DRAWS:
-        for name in SETS:
-            with mock.patch.object(selection, "ROWS", ROWS):
+        for rows, name in ((rows, name) for rows, names in SETS.items() for name in names):
+            with mock.patch.object(selection, "ROWS", rows):
                 task = selection.Task(name, folder, 0.0, draw)
             for fraction in FRACTIONS:
-                line = known.get((name, draw, fraction))
+                line = known.get((name, rows, draw, fraction))
                 if line is None:
-                    line = {"set": name, "rows": ROWS, "draw": draw, "fraction": fraction}
+                    line = {"set": name, "rows": rows, "draw": draw, "fraction": fraction}
                     lines.append(line)
                 for kind in KINDS:
                     if kind not in line:
-                        rows = choose(task, round(fraction * ROWS), kind, draw)
-                        line[kind] = round(float(100 * np.mean([score(task, model, rows) for model in JUDGED])), 3)
+                        chosen = choose(task, round(fraction * rows), kind, draw)
+                        line[kind] = round(float(100 * np.mean([score(task, model, chosen) for model in JUDGED])), 3)
                         keep()
                 print(line, flush=True)
 
