@@ -82,15 +82,20 @@ const wanted = () => ({
   query: { ...state.query, reviewer: state.reviewer }, offset: state.offset, limit: SIZES[state.view], open: state.pinned,
 });
 
+let newest = 0; // answers may overtake each other; only the one asked for last is shown
+
 async function refresh() {
+  const asked = ++newest;
   try {
-    take(await ask("api/queue", wanted()));
+    const answer = await ask("api/queue", wanted());
+    if (asked === newest) take(answer);
   } catch (error) {
     refused(error);
   }
 }
 
 function take(answer) {
+  newest += 1; // an older question is not answered after this
   if (answer.n_classes > state.about.classes.length) {
     ask("api/about").then(({ classes }) => {
       state.about.classes = classes;
@@ -210,12 +215,14 @@ async function askAll() {
 async function beat() {
   while (!state.finished) {
     await new Promise((done) => setTimeout(done, 2000));
+    const known = state.strip.version;
     const answer = await ask(`api/pulse?page=${page}`);
+    const isOthers = answer.version !== known && known === state.strip.version; // not a decision made here meanwhile
     if (answer.finished) ended();
     else if (state.strip.asked.running && !answer.asking) {
       await refresh();
       say(answer.failed || "The voters have been fitted again; the queue is up to date.");
-    } else if (answer.version !== state.strip.version && !state.busy && !isOpen()) {
+    } else if (isOthers && !state.busy && !isOpen()) {
       state.pinned ??= state.view === "one" && state.item ? state.item.row : null;
       await refresh();
       say("Another reviewer decided; the queue is up to date.");
