@@ -21,10 +21,15 @@ KEYS = {
 
 
 class Store:
-    """The server: takes every request, but for uploads while it refuses them."""
+    """The server: takes every request, but for uploads while it refuses them.
+
+    One request at a time, as a real store orders what is written to one name: moto closes an object that is replaced
+    while another thread still reads it, and answers with an error of its own.
+    """
 
     def __init__(self, app: Callable[..., Iterable[bytes]]) -> None:
         self._app = app
+        self._turn = threading.Lock()
         self.url = ""
         self.refuses = False
 
@@ -33,7 +38,8 @@ class Store:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start_response("400 Bad Request", [("Content-Type", "application/xml"), ("Connection", "close")])
             return [b"<?xml version='1.0'?><Error><Code>InvalidRequest</Code><Message>no more room</Message></Error>"]
-        return self._app(environ, start_response)
+        with self._turn:
+            return list(self._app(environ, start_response))
 
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
