@@ -30,6 +30,7 @@ from pivotal.baselines.influence import influence
 from pivotal.baselines.lava import lava
 from pivotal.baselines.retraining import value_by_retraining
 from pivotal.core.semivalues import as_semivalue
+from pivotal.research.bench.markdown import record_table
 
 K = 5
 FIRST_SIZE = 5  # OpenDataVal's samplers begin with a coalition of five
@@ -195,10 +196,9 @@ OpenDataVal {version}. Breast cancer data, scaled and rounded to single precisio
 {n_many} training points, {n_few} where all coalitions are enumerated, {n_test} test points, k = {k}. OpenDataVal's
 samplers drew {n_models:,} coalitions (Banzhaf) and {n_permutations:,} permutations (Shapley) in each of two runs.
 
-| method | here | there | largest value here | largest difference | rank correlation |
-|---|---|---|---|---|---|
 """
 WORDS = """
+
 ## Where the two differ, and why
 
 - **Nearest neighbours, leave-one-out.** The same values, up to single precision.
@@ -229,12 +229,16 @@ def page(rows, settings):
     def code(words):
         return f"`{words}`" if "(" in words or words.isidentifier() else words
 
-    cells = (
-        f"| {row.method} | {code(row.ours)} | {code(row.theirs)} | {row.largest:.3g} | {row.difference:.2g} | "
-        f"{row.ranks:.4f} |\n"
-        for row in rows
-    )
-    return HEAD.format(k=K, **settings) + "".join(cells) + WORDS
+    columns = {
+        "method": "{method}",
+        "here": "{ours}",
+        "there": "{theirs}",
+        "largest value here": "{largest:.3g}",
+        "largest difference": "{difference:.2g}",
+        "rank correlation": "{ranks:.4f}",
+    }
+    lines = record_table(columns, [{**vars(row), "ours": code(row.ours), "theirs": code(row.theirs)} for row in rows])
+    return HEAD.format(k=K, **settings) + lines + WORDS
 
 
 def main():

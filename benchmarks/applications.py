@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 
@@ -22,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from pivotal.analysis import removal_curve
 from pivotal.neighbors import BruteIndex
+from pivotal.research.bench.markdown import machine, record_table
 from pivotal.research.bench.memory import forget_peak, peak_bytes, resident_bytes
 from pivotal.research.bench.stopwatch import Stopwatch, fastest, timed
 
@@ -87,17 +85,23 @@ def page(rows: list[Row], looks: int, rounds: int) -> str:
         f"single removal, random order, double precision, the fastest of {rounds} rounds. Fitting scikit-learn's model",
         f"anew is timed at {looks} steps and multiplied; at those steps both give the same accuracy.",
         "",
-        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
-        f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
+        f"Machine: {machine('numpy', 'scikit-learn', 'numba')}.",
         "",
-        "| n | d | queries | weights | whole curve, s | one search, s | a fit, s | fitting at every step, s | ratio "
-        "| memory beyond the data, MiB |",
-        "|---" * 10 + "|",
-    ]
-    lines += [
-        f"| {r.n:,} | {r.d} | {r.queries:,} | {r.weights} | {r.curve:.3g} | {r.search:.3g} | {r.step:.3g} | "
-        f"{r.refitting:,.0f} (estimated) | {r.ratio:,.0f} | {r.extra_mib:.0f} |"
-        for r in rows
+        record_table(
+            {
+                "n": "{n:,}",
+                "d": "{d}",
+                "queries": "{queries:,}",
+                "weights": "{weights}",
+                "whole curve, s": "{curve:.3g}",
+                "one search, s": "{search:.3g}",
+                "a fit, s": "{step:.3g}",
+                "fitting at every step, s": "{refitting:,.0f} (estimated)",
+                "ratio": "{ratio:,.0f}",
+                "memory beyond the data, MiB": "{extra_mib:.0f}",
+            },
+            map(vars, rows),
+        ),
     ]
     return "\n".join(lines) + "\n"
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from numba import njit
 import pivotal
 from pivotal.kernels import accumulate
 from pivotal.kernels.draws import add_exactly
+from pivotal.research.bench.markdown import machine, table
 from pivotal.research.bench.stopwatch import Stopwatch
 
 AT_ONCE = 512
@@ -114,7 +114,7 @@ def main() -> None:
     lines = []
     for name, how in cases().items():
         both, plain = measure(how, options.rounds)
-        lines.append(f"| {name} | {both:.3f} | {plain:.3f} | {100 * (both / plain - 1):+.1f} % |")
+        lines.append([name, f"{both:.3f}", f"{plain:.3f}", f"{100 * (both / plain - 1):+.1f} %"])
         print(lines[-1], flush=True)
     page = [
         "# What standard errors over queries cost",
@@ -124,12 +124,9 @@ def main() -> None:
         "",
         "Every valuation keeps sums of squares beside its sums, from which `query_standard_error` comes. Here the same",
         "calls run with and without them, in turns, in one process and one thread; values are the same to the bit.",
-        f"Processor seconds, the fastest of {options.rounds} rounds. Machine: {os.cpu_count()} cores,",
-        f"{platform.machine()}; Python {platform.python_version()}, numpy {np.__version__}.",
+        f"Processor seconds, the fastest of {options.rounds} rounds. Machine: {machine('numpy')}.",
         "",
-        "| values | with squares | without | extra |",
-        "|---|---|---|---|",
-        *lines,
+        table(["values", "with squares", "without", "extra"], lines),
         "",
         "That the intervals hold is tested by drawing test sets of 50, 200 and 1000 from 6000 test points",
         "(`tests/test_certainty.py`).",

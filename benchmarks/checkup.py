@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import pivotal
+from pivotal.research.bench.markdown import machine, table
 from pivotal.research.bench.stopwatch import Stopwatch
 
 CLASSES = 10
@@ -193,22 +192,16 @@ def page(kept: dict[str, Any]) -> str:
         "rows is counted under exact duplicates, so its precision there is 1 by construction. Rules and thresholds",
         "were settled on other draws than these.",
         "",
-        f"Machine: 2 cores, {platform.machine()}; Python {platform.python_version()}, numpy "
-        f"{version('numpy')}, scikit-learn {version('scikit-learn')}, cleanlab {version('cleanlab')}.",
+        f"Machine: {machine('numpy', 'scikit-learn', 'cleanlab')}.",
     ]
     for size, results in kept.get("found", {}).items():
-        lines += [
-            "",
-            f"## What is found: {size}",
-            "",
-            "| planted | recall, pivotal | recall, Datalab | precision, pivotal | precision, Datalab |",
-            "|---|---|---|---|---|",
+        columns = [(what, who) for what in ("recall", "precision") for who in ("pivotal", "Datalab")]
+        rows = [
+            [f"{said} (`{fault}`)", *(_cell(results[who][fault], what) for what, who in columns)]
+            for fault, said in SAID.items()
         ]
-        for fault, said in SAID.items():
-            cells = [
-                _cell(results[who][fault], what) for what in ("recall", "precision") for who in ("pivotal", "Datalab")
-            ]
-            lines.append(f"| {said} (`{fault}`) | {' | '.join(cells)} |")
+        head = ["planted", *(f"{what}, {who}" for what, who in columns)]
+        lines += ["", f"## What is found: {size}", "", table(head, rows)]
     if kept.get("seconds"):
         lines += [
             "",
@@ -218,15 +211,15 @@ def page(kept: dict[str, Any]) -> str:
             "runs of pivotal, before and after that of Datalab, in one process. Datalab without the time for",
             "probabilities, and so without groups. The machine did other work.",
             "",
-            "| table | pivotal | Datalab | ratio | pivotal, processors | Datalab, processors | ratio |",
-            "|---|---|---|---|---|---|---|",
         ]
+        rows = []
         for size, seconds in kept["seconds"].items():
-            cells = []
-            for which in (0, 1):
-                mine, theirs = seconds["pivotal"][which], seconds["Datalab"][which]
+            cells = [size]
+            for mine, theirs in zip(seconds["pivotal"], seconds["Datalab"], strict=True):
                 cells += [f"{mine:.1f}", f"{theirs:.1f}", f"{theirs / mine:.1f}"]
-            lines.append(f"| {size} | {' | '.join(cells)} |")
+            rows.append(cells)
+        head = ["pivotal", "Datalab", "ratio", "pivotal, processors", "Datalab, processors", "ratio"]
+        lines.append(table(["table", *head], rows))
     return "\n".join(lines) + "\n"
 
 

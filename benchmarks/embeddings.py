@@ -33,6 +33,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
 import pivotal
+from pivotal.research.bench.markdown import table
 from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.datasets import flip_labels
 
@@ -213,9 +214,8 @@ def page(known: dict[str, Any], command: str) -> str:
         "labels. Numbers are average precision of the ranking, most suspicious first: mean over the draws, ± its",
         "standard error where there are several. A random order has 0.1.",
         "",
-        f"| data | embedding | features | draws | rows per second | {' | '.join(METHODS)} |",
-        "|---|---|---|---|---|" + "---|" * len(METHODS),
     ]
+    rows = []
     names = {"snippets": "texts", "mnist": "digits", "cifar10": "photographs"}
     for name in names:
         for (one, words), cells in groups.items():
@@ -231,10 +231,11 @@ def page(known: dict[str, Any], command: str) -> str:
                 mark = "**" if method == best else ""
                 columns.append(f"{mark}{found.mean():.3f}{mark}{error}")
             width = f"{int(np.median([cell['features'] for cell in cells])):,}"
-            lines.append(f"| {names[name]} | {words} | {width} | {len(cells)} | {rate} | {' | '.join(columns)} |")
+            rows.append([names[name], words, width, len(cells), rate, *columns])
     about = known["about"]
     earlier = {cell["pivotal"]: words for (_, words), cells in groups.items() for cell in cells if "pivotal" in cell}
     lines += [
+        table(["data", "embedding", "features", "draws", "rows per second", *METHODS], rows),
         "",
         "Rows per second: reading the file or the pictures and embedding them, the best draw. Other work ran on the",
         "machine, more of it at some times than at others: these are rates that were reached, not a comparison.",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
@@ -30,6 +29,7 @@ from pivotal.core.semivalues import as_semivalue
 from pivotal.engine.solver import Block
 from pivotal.engine.solvers import make_solver
 from pivotal.research.bench import stopwatch
+from pivotal.research.bench.markdown import machine, table
 from pivotal.research.bench.stopwatch import Stopwatch, timed
 
 ROUNDS = 5
@@ -281,14 +281,12 @@ def page(figures: dict[str, Any]) -> str:
         f"below 1 means faster. Parts may be measured one by one; at the end of each, at most {others:.0f} processes",
         "wanted the processors, the measured one among them.",
         "",
-        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
-        f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, numba {version('numba')}.",
+        f"Machine: {machine('numpy', 'scikit-learn', 'numba')}.",
         "",
-        "| all of `pivotal.value` | seconds | other | seconds | ratio |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [f"| {r.task} | {r.seconds:.3g} | {r.peer} | {r.peer_seconds:.3g} | {r.ratio:.2g} |" for r in rows]
-    lines += [
+        table(
+            ["all of `pivotal.value`", "seconds", "other", "seconds", "ratio"],
+            [[r.task, f"{r.seconds:.3g}", r.peer, f"{r.peer_seconds:.3g}", f"{r.ratio:.2g}"] for r in rows],
+        ),
         "",
         f"A million training points (d = 32, 1000 queries, k = 5): {memory['seconds']:.2g} s, "
         f"{memory['megabytes above the data']:.0f} MB above the data at the peak.",
@@ -296,14 +294,13 @@ def page(figures: dict[str, Any]) -> str:
         f"Points by each other, N = 20 000, k = 10: {beside['pivotal']:.0f} MB above the data at the peak, cleanlab "
         f"{beside['cleanlab']:,.0f} MB, {beside['cleanlab'] / beside['pivotal']:.0f} times as many.",
         "",
-        "| one rank of one list, one thread | microseconds |",
-        "|---|---|",
-        *(f"| {name} | {figure:.2g} |" for name, figure in ranks.items()),
+        table(
+            ["one rank of one list, one thread", "microseconds"],
+            [[name, f"{figure:.2g}"] for name, figure in ranks.items()],
+        ),
         "",
-        "| start-up | seconds |",
-        "|---|---|",
+        table(["start-up", "seconds"], [[f"`{name}`", f"{seconds:.2f}"] for name, seconds in start.items()]),
     ]
-    lines += [f"| `{name}` | {seconds:.2f} |" for name, seconds in start.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +22,7 @@ from pivotal.core.semivalues import as_semivalue
 from pivotal.engine.solver import Block
 from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import BruteIndex
+from pivotal.research.bench.markdown import machine, record_table
 from pivotal.research.bench.stopwatch import fastest, timed
 
 SIZES = (1000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -140,8 +138,7 @@ def page(rows: list[Row], one: dict[str, float], n_queries: int, d: int) -> str:
         "[scalability figure](reproduction/scalability.md) has 32 features, one query and one thread, and so other",
         "seconds.",
         "",
-        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
-        f"numpy {version('numpy')}, numba {version('numba')}.",
+        f"Machine: {machine('numpy', 'numba')}.",
         "",
         f"**{one['n']:,.0f} training points, {one['queries']:,.0f} queries, d = {one['d']:.0f}:** "
         f"{one['seconds']:.3g} s, {one['megabytes']:,.0f} MB at the peak of the whole process, data included. "
@@ -159,12 +156,17 @@ def page(rows: list[Row], one: dict[str, float], n_queries: int, d: int) -> str:
         "![Seconds by the number of training points: the search grows with them, the values from known neighbours do "
         "not](images/growth.svg)",
         "",
-        "| n | search, s | values from neighbours, s | preparing, s | all of `value`, s | Shapley, prepared, s |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {r.n:,} | {r.search:.3g} | {r.kernel:.2g} | {r.prepare:.3g} | {r.whole:.3g} | {r.shapley:.3g} |"
-        for r in rows
+        record_table(
+            {
+                "n": "{n:,}",
+                "search, s": "{search:.3g}",
+                "values from neighbours, s": "{kernel:.2g}",
+                "preparing, s": "{prepare:.3g}",
+                "all of `value`, s": "{whole:.3g}",
+                "Shapley, prepared, s": "{shapley:.3g}",
+            },
+            map(vars, rows),
+        ),
     ]
     return "\n".join(lines) + "\n"
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pivotal.research.bench import Report, Row, run_bench, write_json
 from pivotal.research.bench.bench_report import print_table
+from pivotal.research.bench.markdown import record_table, table
 
 RATIOS = (  # peer, row of ours, of what, in words
     ("pydvl", "pivotal-shapley", "times_slower", "pyDVL's Shapley values over the same by `value`, time"),
@@ -26,6 +27,13 @@ RATIOS = (  # peer, row of ours, of what, in words
     ("cleanlab", "pivotal-shapley-alone", "times_slower", "cleanlab's scores over our Shapley values, time"),
     ("cleanlab", "pivotal-shapley-alone", "times_larger", "cleanlab's scores over our Shapley values, memory"),
 )
+HOMES = {
+    "cleanlab": "the extra `bench`",
+    "shapiq": "the extra `bench`, from Python 3.12 on: releases for 3.11 have no nearest-neighbour explainers",
+    "dattri": "beside pivotal, with torch: `pip install dattri torch`",
+    "pyDVL 0.10": "an environment of its own, as it needs NumPy below 2",
+    "OpenDataVal 1.3": "an environment of its own, with `transformers<4.38`: it pins NumPy and pandas below 2",
+}
 
 
 def environment_with(package: str, home: Path) -> str:
@@ -92,30 +100,39 @@ def page(report: Report, weighed: Report) -> str:
         f"{machine['cores']} cores, {machine['processor']}; Python {machine['python']}, NumPy {machine['numpy']}, "
         f"numba {version('numba')}.",
         "",
-        "| ratio | warm: called again | cold: once, in a fresh process |",
-        "|---|---|---|",
     ]
+    ratios = []
     for peer, ours, what, words in RATIOS:
         cells = [ratio(timed, peer, ours, what) for timed in (report, weighed)]
         if what == "times_larger":
             cells[0] = ""  # memory is only looked at in a fresh process
-        lines.append(f"| {words} | {' | '.join(cells)} |")
+        ratios.append([words, *cells])
     lines += [
+        table(["ratio", "warm: called again", "cold: once, in a fresh process"], ratios),
         "",
         "Methods that allocate gigabytes are much slower on the first call (page faults). Most calls are made once, so",
         "both are shown: cold, in a fresh process, and warm.",
-    ]
-    lines += [
         "",
-        "| who | computes | n | queries | seconds | MB | values |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.package} {row.version} `{row.method}` | {row.game} | {row.n_train:,} | {row.n_queries:,} | "
-        f"{figure(row.seconds)} | {figure(row.megabytes, ',.0f')} | {verdict(row)} |"
-        for row in report.rows
-    ]
-    lines += [
+        record_table(
+            {
+                "who": "{row.package} {row.version} `{row.method}`",
+                "computes": "{row.game}",
+                "n": "{row.n_train:,}",
+                "queries": "{row.n_queries:,}",
+                "seconds": "{seconds}",
+                "MB": "{megabytes}",
+                "values": "{verdict}",
+            },
+            [
+                {
+                    "row": row,
+                    "seconds": figure(row.seconds),
+                    "megabytes": figure(row.megabytes, ",.0f"),
+                    "verdict": verdict(row),
+                }
+                for row in report.rows
+            ],
+        ),
         "",
         "pyDVL, OpenDataVal, dattri and shapiq's `KNNExplainer` play one game, the Shapley value of the share of right",
         "votes among k (the convention `jia2019`), and must agree with `pivotal.value` up to their arithmetic: 1e-9 of",
@@ -136,13 +153,7 @@ def page(report: Report, weighed: Report) -> str:
         "pivotal bench --python pydvl=/path/to/bin/python   # and one that lives elsewhere",
         "```",
         "",
-        "| peer | where it can live |",
-        "|---|---|",
-        "| cleanlab | the extra `bench` |",
-        "| shapiq | the extra `bench`, from Python 3.12 on: releases for 3.11 have no nearest-neighbour explainers |",
-        "| dattri | beside pivotal, with torch: `pip install dattri torch` |",
-        "| pyDVL 0.10 | an environment of its own, as it needs NumPy below 2 |",
-        "| OpenDataVal 1.3 | an environment of its own, with `transformers<4.38`: it pins NumPy and pandas below 2 |",
+        table(["peer", "where it can live"], HOMES.items()),
         "",
         "An environment of its own needs Python 3.11 or newer and the peer, not pivotal. A peer that would take longer",
         "than `--limit` seconds, going by a small run, is omitted and the table says so. A peer is one class in",

@@ -25,6 +25,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import pivotal
+from pivotal.research.bench.markdown import table
 
 UTILITIES, SEMIVALUES = ("hard", "plurality", "soft"), ("banzhaf", "shapley", "loo")
 KS, WEIGHTS = (1, 5, 20), ("uniform", "distance")
@@ -102,15 +103,13 @@ def page(cells: dict[str, Any]) -> str:
         + ", ".join(f"{errors[purpose]:.3f} ({purpose})" for purpose in PURPOSES)
         + ".",
         "",
-        "| game, semivalue, k, weights | wrong labels | removal | selection |",
-        "|---|---|---|---|",
     ]
+    rows = []
     best = {purpose: max(mean[purpose] for mean in means.values()) for purpose in PURPOSES}
     for name in sorted(names, key=lambda one: -means[one]["wrong labels"]):
         numbers = [(means[name][purpose], best[purpose]) for purpose in PURPOSES]
-        shown = [f"**{number:.3f}**" if number == top else f"{number:.3f}" for number, top in numbers]
-        lines.append(f"| {name} | {' | '.join(shown)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([name, *(f"**{number:.3f}**" if number == top else f"{number:.3f}" for number, top in numbers)])
+    return "\n".join([*lines, table(["game, semivalue, k, weights", *PURPOSES], rows)]) + "\n"
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from scipy import sparse
 
 import pivotal
+from pivotal.research.bench.markdown import record_table
 from pivotal.research.bench.stopwatch import timed
 
 QUERIES, DEPTH, K = 10_000, 100, 10
@@ -96,15 +97,16 @@ def write(results: dict[str, Any], path: Path) -> None:
         f"`benchmarks/retrieval.py` on {platform.machine()} with {os.cpu_count()} processors, Python "
         f"{platform.python_version()}; other work ran beside.",
         "",
-        "| documents | metric | semivalue | seconds | MB |",
-        "|---|---|---|---|---|",
-    ]
-    for row in results["ours"]:
-        lines.append(
-            f"| {row['documents']:,} | {row['metric']} | {row['semivalue']} | {row['seconds']:.2f} | "
-            f"{row['megabytes']:.0f} |"
-        )
-    lines += [
+        record_table(
+            {
+                "documents": "{documents:,}",
+                "metric": "{metric}",
+                "semivalue": "{semivalue}",
+                "seconds": "{seconds:.2f}",
+                "MB": "{megabytes:.0f}",
+            },
+            results["ours"],
+        ),
         "",
         "Queries cost the same in any corpus. What grows is the arrays that hold a value per document: they are",
         "copied for every block of queries, so that an interrupted run counts whole blocks.",
@@ -120,15 +122,19 @@ def write(results: dict[str, Any], path: Path) -> None:
             "largest difference, as a share of the largest value. Its further steps lead to weights that are no value",
             "of a game.",
             "",
-            "| documents | ours, seconds | one step of RAGBooster | its default, 100 steps | difference |",
-            "|---|---|---|---|---|",
+            record_table(
+                {
+                    "documents": "{documents:,}",
+                    "ours, seconds": "{ours:.2f}",
+                    "one step of RAGBooster": "{one:.2f}",
+                    "its default, 100 steps": "{hundred:.2f}",
+                    "difference": "{difference:.1e}",
+                },
+                results["theirs"],
+            ),
+            "",
+            "Seconds of RAGBooster are those of its compiled call, data handed over as the lists it takes.",
         ]
-        for row in results["theirs"]:
-            lines.append(
-                f"| {row['documents']:,} | {row['ours']:.2f} | {row['one']:.2f} | {row['hundred']:.2f} | "
-                f"{row['difference']:.1e} |"
-            )
-        lines += ["", "Seconds of RAGBooster are those of its compiled call, data handed over as the lists it takes."]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -14,7 +14,6 @@ import argparse
 import http.client
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -23,7 +22,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pivotal.research.bench.markdown import machine, record_table
 from pivotal.research.bench.stopwatch import Stopwatch
 
 KEYS = ("f", "k", "f", "d", "f", "u", "f", "k", "f", "z")
@@ -208,19 +207,30 @@ def page_of(results: dict[str, Any]) -> str:
         "order. The load is the number of processes that wanted a core while this was measured, on a machine that has",
         f"{os.cpu_count()} of them: alone it is 1 or 2.",
         "",
-        "| rows | features | options | opens after | suspects | by key: median, p95, most "
-        "| by request: median, p95, most | memory | load of the machine |",
-        "|---|---|---|---|---|---|---|---|---|",
+        record_table(
+            {
+                "rows": "{rows:,}",
+                "features": "{features}",
+                "options": "{options}",
+                "opens after": "{opened:.0f} s",
+                "suspects": "{suspects:,}",
+                "by key: median, p95, most": "{keys[median]:.0f}, **{keys[p95]:.0f}**, {keys[most]:.0f} ms",
+                "by request: median, p95, most": (
+                    "{requests[median]:.0f}, **{requests[p95]:.0f}**, {requests[most]:.0f} ms"
+                ),
+                "memory": "{gigabytes:.1f} GB",
+                "load of the machine": "{load}",
+            },
+            [
+                {
+                    **row,
+                    "options": row["how"] and f"`{row['how']}`",
+                    "load": "not noted" if row["load"] is None else round(row["load"]),
+                }
+                for row in results["tables"].values()
+            ],
+        ),
     ]
-    for row in results["tables"].values():
-        cells = [
-            f"{one['median']:.0f}, **{one['p95']:.0f}**, {one['most']:.0f} ms" for one in (row["keys"], row["requests"])
-        ]
-        lines.append(
-            f"| {row['rows']:,} | {row['features']} | {row['how'] and '`' + row['how'] + '`'} | {row['opened']:.0f} s "
-            f"| {row['suspects']:,} | {cells[0]} | {cells[1]} | {row['gigabytes']:.1f} GB "
-            f"| {'not noted' if row['load'] is None else round(row['load'])} |"
-        )
     for row in results["tables"].values():
         if row.get("estimated"):
             lines += ["", f"With {row['rows']:,} rows the page says: *{row['estimated']}*"]
@@ -234,8 +244,7 @@ def page_of(results: dict[str, Any]) -> str:
             f"median and {demo['p95']:.0f} ms at the 95th percentile.",
         ]
     lines += ["", "Commands:", "", *[f"    {row['command']}" for row in results["tables"].values()], ""]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    lines += [f"pivotal {version('pivotal')} on {machine}.", ""]
+    lines += [f"Machine: {machine('pivotal')}.", ""]
     return "\n".join(lines)
 
 

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -24,6 +21,7 @@ import numpy as np
 
 from pivotal import method as sampler
 from pivotal import value, value_from_neighbors
+from pivotal.research.bench.markdown import machine, table
 from pivotal.research.bench.stopwatch import fastest, timed
 
 K = 5
@@ -167,24 +165,23 @@ def title(panel: dict[str, Any]) -> str:
 
 def page(run: dict[str, Any], queries: list[dict[str, Any]], panels: list[dict[str, Any]]) -> str:
     ours, within, sorting, partly = (row["seconds"] for row in run["rows"])
+    costs = ("exact", *SAMPLERS)
     lines = [
         "# What sampling costs",
         "",
         "Written by `python benchmarks/sampling.py --out docs/sampling.md`. Hard-label Banzhaf values, k = 5.",
         "[When to sample](guide/sampling.md) is in the guide.",
         "",
-        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
-        f"numpy {version('numpy')}, numba {version('numba')}.",
+        f"Machine: {machine('numpy', 'numba')}.",
         "",
         f"## {run['n_samples']:,} coalitions of {run['n']:,} points, one query",
         "",
         "One thread each, in one process; estimates and standard errors of all points.",
         "",
-        "| | seconds | largest error |",
-        "|---|---|---|",
-    ]
-    lines += [f"| {row['name']} | {row['seconds']:.3g} | {row['largest_error']:.2g} |" for row in run["rows"]]
-    lines += [
+        table(
+            ["", "seconds", "largest error"],
+            [[row["name"], f"{row['seconds']:.3g}", f"{row['largest_error']:.2g}"] for row in run["rows"]],
+        ),
         "",
         f"With all ranks in the list that is {sorting / ours:,.0f} times as fast as sorting each sample, and",
         f"{partly / ours:,.0f} times as fast as sorting it partly; with the list cut where none beyond can",
@@ -194,12 +191,16 @@ def page(run: dict[str, Any], queries: list[dict[str, Any]], panels: list[dict[s
         "",
         "Microseconds of processor time, its 75 nearest neighbours being known; 1,000 samples.",
         "",
-        "| | exact | coalitions | permutations | the exact values cost as much as |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {row['votes']} | {row['exact']:,.0f} | {row['coalitions']:,.0f} | {row['permutations']:,.0f} | "
-            f"{1000 * row['exact'] / row['coalitions']:.0f} coalitions |"
-            for row in queries
+        table(
+            ["", *costs, "the exact values cost as much as"],
+            [
+                [
+                    row["votes"],
+                    *(f"{row[one]:,.0f}" for one in costs),
+                    f"{1000 * row['exact'] / row['coalitions']:.0f} coalitions",
+                ]
+                for row in queries
+            ],
         ),
         "",
         "## How far sampled values are off",
@@ -214,12 +215,15 @@ def page(run: dict[str, Any], queries: list[dict[str, Any]], panels: list[dict[s
             f"**{title(panel).capitalize()}**: n = {panel['n']:,}, {panel['n_queries']} queries; "
             f"the exact values take {panel['exact_seconds']:.2g} s.",
             "",
-            "| samples | coalitions | seconds | permutations | seconds |",
-            "|---|---|---|---|---|",
+            table(
+                ["samples", *(word for method in SAMPLERS for word in (method, "seconds"))],
+                [
+                    [f"{points[0]['n_samples']:,}"]
+                    + [f"{point[what]:.2g}" for point in points for what in ("deviation", "seconds")]
+                    for points in zip(*(panel["curves"][method] for method in SAMPLERS), strict=True)
+                ],
+            ),
         ]
-        for one, other in zip(*(panel["curves"][method] for method in SAMPLERS), strict=True):
-            cells = [f"{point['deviation']:.2g} | {point['seconds']:.2g}" for point in (one, other)]
-            lines.append(f"| {one['n_samples']:,} | {cells[0]} | {cells[1]} |")
     return "\n".join(lines) + "\n"
 
 

@@ -12,10 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ import numpy as np
 from distributed import Client, LocalCluster, wait
 
 import pivotal
+from pivotal.research.bench.markdown import machine, record_table, table
 from pivotal.research.bench.memory import peak_bytes
 from pivotal.research.bench.stopwatch import fastest, timed
 from pivotal.valuation.dask.recipe import ENTRY_BYTES
@@ -123,6 +122,43 @@ def on_paper(figures: dict[str, Any]) -> list[str]:
     shard = SHARD_ROWS * D * 4
     rest = ((lists + merged + parts) / MACHINES / 1e9 + n_tasks * per_task) / search
     hour = 3600
+    sums = [
+        [
+            "search, seconds of one core for a point and a query",
+            f"{seconds:.2f} s × {cores} cores / ({N:,} × {N_QUERIES:,})",
+            f"{per_pair:.2e} s",
+        ],
+        [
+            "search, all of it",
+            f"{per_pair:.2e} s × 10^9 × 10^6 / ({MACHINES} × {cores} cores)",
+            f"{search / hour:.1f} h",
+        ],
+        [
+            "what the cluster adds (the ratio above)",
+            f"{search / hour:.1f} h × {ratio:.2f}",
+            f"**{search * ratio / hour:.1f} h**",
+        ],
+        [
+            "lists that move",
+            f"{n_shards} shards × 10^6 queries × {depth} × {ENTRY_BYTES} bytes",
+            f"{lists / 1e9:.0f} GB",
+        ],
+        ["... and merged ones", f"({n_shards} - 1) / 7 / {n_shards} of that", f"{merged / 1e9:.0f} GB"],
+        ["values that go back to their shards", f"10^6 queries × {depth} × 16 bytes", f"{parts / 1e9:.1f} GB"],
+        [
+            "network of one machine",
+            f"({lists / 1e9:.0f} + {merged / 1e9:.0f} + {parts / 1e9:.1f}) GB / {MACHINES}, at 1 GB/s",
+            f"{(lists + merged + parts) / MACHINES / 1e9:.1f} s",
+        ],
+        ["tasks", f"{n_shards} × {n_blocks} × (1 search + 1/7 merge + 1 part) + ...", f"{n_tasks:,.0f}"],
+        ["scheduler", f"{n_tasks:,.0f} × {per_task * 1e3:.2f} ms", f"{n_tasks * per_task:.0f} s"],
+        [
+            "memory of a machine",
+            f"shard {shard / 1e9:.2f} GB, its copy for the products {shard / 1e9:.2f} GB, lists of a block from eight "
+            f"shards {8 * BLOCK_ROWS * depth * ENTRY_BYTES / 1e6:.0f} MB",
+            f"{2 * shard / 1e9:.1f} GB",
+        ],
+    ]
     return [
         "## On paper: 10^9 points, 10^6 queries, 100 machines",
         "",
@@ -130,24 +166,7 @@ def on_paper(figures: dict[str, Any]) -> list[str]:
         f"(lists of {depth} neighbours), shards of 10^7 points ({shard / 1e9:.2f} GB each, {n_shards} of them, one per "
         f"machine), blocks of {BLOCK_ROWS:,} queries ({n_blocks} of them).",
         "",
-        "| what | arithmetic | result |",
-        "|---|---|---|",
-        f"| search, seconds of one core for a point and a query | {seconds:.2f} s × {cores} cores / ({N:,} × "
-        f"{N_QUERIES:,}) | {per_pair:.2e} s |",
-        f"| search, all of it | {per_pair:.2e} s × 10^9 × 10^6 / ({MACHINES} × {cores} cores) | "
-        f"{search / hour:.1f} h |",
-        f"| what the cluster adds (the ratio above) | {search / hour:.1f} h × {ratio:.2f} | "
-        f"**{search * ratio / hour:.1f} h** |",
-        f"| lists that move | {n_shards} shards × 10^6 queries × {depth} × {ENTRY_BYTES} bytes | "
-        f"{lists / 1e9:.0f} GB |",
-        f"| ... and merged ones | ({n_shards} - 1) / 7 / {n_shards} of that | {merged / 1e9:.0f} GB |",
-        f"| values that go back to their shards | 10^6 queries × {depth} × 16 bytes | {parts / 1e9:.1f} GB |",
-        f"| network of one machine | ({lists / 1e9:.0f} + {merged / 1e9:.0f} + {parts / 1e9:.1f}) GB / {MACHINES}, at "
-        f"1 GB/s | {(lists + merged + parts) / MACHINES / 1e9:.1f} s |",
-        f"| tasks | {n_shards} × {n_blocks} × (1 search + 1/7 merge + 1 part) + ... | {n_tasks:,.0f} |",
-        f"| scheduler | {n_tasks:,.0f} × {per_task * 1e3:.2f} ms | {n_tasks * per_task:.0f} s |",
-        f"| memory of a machine | shard {shard / 1e9:.2f} GB, its copy for the products {shard / 1e9:.2f} GB, lists of "
-        f"a block from eight shards {8 * BLOCK_ROWS * depth * ENTRY_BYTES / 1e6:.0f} MB | {2 * shard / 1e9:.1f} GB |",
+        table(["what", "arithmetic", "result"], sums),
         "",
         f"The search is nearly all there is to it: network and scheduler together are {rest:.2%} of it, and run beside "
         "it, so the time falls with the number of cores. An approximate index in each shard "
@@ -158,11 +177,6 @@ def on_paper(figures: dict[str, Any]) -> list[str]:
 
 
 def page(figures: dict[str, Any]) -> str:
-    rows = [
-        f"| {row['shards']} | {row['tasks']} | {row['moved_mb']:.1f} | {row['peak_mb']:.0f} | {row['seconds']:.2f} | "
-        f"{row['seconds'] / figures['local_seconds']:.2f} |"
-        for row in figures["shards"]
-    ]
     head = [
         "# What a cluster costs",
         "",
@@ -174,9 +188,17 @@ def page(figures: dict[str, Any]) -> str:
         f"{figures['best_shards']} shards, **{figures['ratio']:.2f} times** as long. The values are the same to the "
         "last bit. Both are the fastest of three, after one run that is not counted.",
         "",
-        "| shards | tasks | MB moved between workers | peak MB per worker | seconds | over one process |",
-        "|---|---|---|---|---|---|",
-        *rows,
+        record_table(
+            {
+                "shards": "{shards}",
+                "tasks": "{tasks}",
+                "MB moved between workers": "{moved_mb:.1f}",
+                "peak MB per worker": "{peak_mb:.0f}",
+                "seconds": "{seconds:.2f}",
+                "over one process": "{ratio:.2f}",
+            },
+            [{**row, "ratio": row["seconds"] / figures["local_seconds"]} for row in figures["shards"]],
+        ),
         "",
         "A worker that has valued three thousand points has a peak of "
         f"{statistics.mean(row['peak_before_mb'] for row in figures['shards']):.0f} MB; the points of a worker are "
@@ -192,8 +214,7 @@ def page(figures: dict[str, Any]) -> str:
     tail = [
         "## Measured on",
         "",
-        f"{figures['cores']} cores, {platform.machine()}; Python {platform.python_version()}, "
-        + ", ".join(f"{name} {version(name)}" for name in ("pivotal", "numpy", "numba", "dask", "distributed")),
+        machine("pivotal", "numpy", "numba", "dask", "distributed"),
         "",
     ]
     return "\n".join([*head, *on_paper(figures), *tail])

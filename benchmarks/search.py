@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,6 +24,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
 from pivotal.neighbors import BruteIndex, brute
+from pivotal.research.bench.markdown import machine, record_table, table
 from pivotal.research.bench.stopwatch import fastest, timed
 
 SIZES = ((100_000, 32), (1_000_000, 11), (1_000_000, 32), (60_000, 512))
@@ -169,26 +167,33 @@ def page(rows: list[Row], rounds: int) -> str:
         "several ways to cut it into blocks. This page and [the engine's](benchmarks.md) are from runs of other hours:",
         "compare ratios on one page, not seconds across pages.",
         "",
-        f"Machine: {os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, "
-        f"numpy {version('numpy')}, scikit-learn {version('scikit-learn')}, faiss {faiss.__version__}, "
-        f"numba {version('numba')}.",
+        f"Machine: {machine('numpy', 'scikit-learn', 'faiss-cpu', 'numba')}.",
         "",
-        "| n | d | pivotal, s | scikit-learn, s | FAISS flat, s | product, s | over the better of the two "
-        "| over the product |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {r.n:,} | {r.d} | {r.ours:.3g} | {r.sklearn:.3g} | {r.faiss:.3g} | {r.product:.3g} | {r.to_better:.2f} | "
-        f"{r.to_product:.2f} |"
-        for r in rows
-    ]
-    lines += ["", "## Where the time goes", "", "Seconds of one run, shared out over the threads.", ""]
-    lines += [f"| n | d | {' | '.join(PHASES.values())} | preparing the points, once |"]
-    lines += ["|---" * (len(PHASES) + 3) + "|"]
-    for r in rows:
-        cells = [f"{r.phases.get(name, 0.0):.3g}" for name in PHASES]
-        lines.append(f"| {r.n:,} | {r.d} | {' | '.join(cells)} | {r.prepare:.3g} |")
-    lines += [
+        record_table(
+            {
+                "n": "{n:,}",
+                "d": "{d}",
+                "pivotal, s": "{ours:.3g}",
+                "scikit-learn, s": "{sklearn:.3g}",
+                "FAISS flat, s": "{faiss:.3g}",
+                "product, s": "{product:.3g}",
+                "over the better of the two": "{to_better:.2f}",
+                "over the product": "{to_product:.2f}",
+            },
+            map(vars, rows),
+        ),
+        "",
+        "## Where the time goes",
+        "",
+        "Seconds of one run, shared out over the threads.",
+        "",
+        table(
+            ["n", "d", *PHASES.values(), "preparing the points, once"],
+            [
+                [f"{r.n:,}", r.d, *(f"{r.phases.get(name, 0.0):.3g}" for name in PHASES), f"{r.prepare:.3g}"]
+                for r in rows
+            ],
+        ),
         "",
         "Scores from the product are off by rounding, so all that may be among the nearest are kept and then ranked by",
         "distances in double precision, so that the order is the true one.",

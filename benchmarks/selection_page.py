@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pivotal.research.bench.markdown import table
+
 OURS = "exchange"
 JUDGED = ("kNN", "logistic regression", "random forest")
 MODELS = (*JUDGED, "gradient boosting")
@@ -271,13 +273,14 @@ def many_rows(file: Path) -> list[str]:
 
 
 def markdown(head: list[str], rows: list[list[object]]) -> str:
+    """Write a table; fractions are gains."""
+
     def shown(cell: object) -> str:
         if not isinstance(cell, float):
             return str(cell)
         return "" if np.isnan(cell) else f"{cell:+.2f}"
 
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(shown(cell) for cell in row) + " |" for row in rows])
+    return table(head, [[shown(cell) for cell in row] for row in rows])
 
 
 def draw_gains(ours: pd.DataFrame, target: Path) -> None:

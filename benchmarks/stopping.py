@@ -15,10 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,7 @@ import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
 from pivotal.analysis.label_errors import find_label_errors, find_with_voters
+from pivotal.research.bench.markdown import machine, table
 from pivotal.research.datasets import flip_labels, load
 from pivotal.review._estimate import log_odds, logistic_fit
 from pivotal.review._queues import Query
@@ -129,12 +127,8 @@ def fit(data_home: str | None, n_rows: int) -> None:
     print("mean", np.mean(found, axis=0).round(2).tolist(), "covariance", np.cov(np.transpose(found)).round(2).tolist())
 
 
-def table(frame: pd.DataFrame) -> list[str]:
-    lines = [
-        "| | reviews | wrong among the suspects left | estimate off by, median | if all suspects were taken for wrong "
-        "| interval holds it | too low | too high |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def estimates(frame: pd.DataFrame) -> str:
+    lines = []
     for at in [*map(str, STEPS), "stop", "end"]:
         part = frame[frame["at"] == at]
         if part.empty:
@@ -143,26 +137,27 @@ def table(frame: pd.DataFrame) -> list[str]:
         naive = "–" if at == "end" else f"{(part['suspects'] - part['true']).abs().median():.3g}"
         low, high = part["high"].apply(np.ceil) < part["true"], part["low"].apply(np.floor) > part["true"]
         words = {"stop": "where it says stop", "end": f"whole table, {N_RANDOM} random rows seen"}
-        lines.append(
-            f"| {words.get(at, f'after {at} decisions')} | {len(part)} | {part['true'].median():.3g} | {off:.3g} "
-            f"| {naive} | {(~low & ~high).mean():.0%} | {low.mean():.0%} | {high.mean():.0%} |"
-        )
-    return lines
+        shares = [f"{which.mean():.0%}" for which in (~low & ~high, low, high)]
+        where = words.get(at, f"after {at} decisions")
+        lines.append([where, len(part), f"{part['true'].median():.3g}", f"{off:.3g}", naive, *shares])
+    head = ["", "reviews", "wrong among the suspects left", "estimate off by, median"]
+    head += ["if all suspects were taken for wrong", "interval holds it", "too low", "too high"]
+    return table(head, lines)
 
 
-def stops(frame: pd.DataFrame) -> list[str]:
+def stops(frame: pd.DataFrame) -> str:
     part = frame[frame["at"] == "stop"]
     lines = [
-        "| data | decisions until stop | wrong labels caught by then | wrong among suspects left |",
-        "|---|---|---|---|",
+        [
+            name,
+            f"{one['decided'].median():.0f} ({one['decided'].min()} to {one['decided'].max()})",
+            f"{one['caught'].median():.0%} ({one['caught'].min():.0%} to {one['caught'].max():.0%})",
+            f"{one['true'].median():.0f}",
+        ]
+        for name, one in part.groupby("data", sort=False)
     ]
-    for name, one in part.groupby("data", sort=False):
-        lines.append(
-            f"| {name} | {one['decided'].median():.0f} ({one['decided'].min()} to {one['decided'].max()}) "
-            f"| {one['caught'].median():.0%} ({one['caught'].min():.0%} to {one['caught'].max():.0%}) "
-            f"| {one['true'].median():.0f} |"
-        )
-    return lines
+    head = ["data", "decisions until stop", "wrong labels caught by then", "wrong among suspects left"]
+    return table(head, lines)
 
 
 def page_of(parts: dict[str, pd.DataFrame], command: str) -> str:
@@ -185,10 +180,9 @@ def page_of(parts: dict[str, pd.DataFrame], command: str) -> str:
     titles = {"not": "Data sets that had no part in the prior", "looked": "Data sets that the prior was fitted to"}
     for name, frame in parts.items():
         if not frame.empty:
-            lines += ["", f"## {titles[name]}", "", ", ".join(frame["data"].unique()) + ".", "", *table(frame)]
-            lines += ["", *stops(frame)]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    return "\n".join([*lines, "", f"pivotal {version('pivotal')} on {machine}.", ""])
+            lines += ["", f"## {titles[name]}", "", ", ".join(frame["data"].unique()) + ".", "", estimates(frame)]
+            lines += ["", stops(frame)]
+    return "\n".join([*lines, "", f"Machine: {machine('pivotal')}.", ""])
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import pivotal
+from pivotal.research.bench.markdown import record_table, table
 from pivotal.research.bench.stopwatch import timed
 
 BALLS = (10, 100, 500, 600, 3000, 10_000)
@@ -86,20 +87,18 @@ def write(errors: list[dict[str, Any]], speeds: list[dict[str, Any]], peer: bool
         "points again lie outside."
         + (" Where binomials overflow, shapiq falls back on another formula, which is off, without a warning." * peer),
         "",
-        "| N | pivotal |" + (" shapiq 1.8, `ThresholdNNExplainer` |" if peer else ""),
-        "|--:|--:|" + ("--:|" if peer else ""),
-    ]
-    for row in errors:
-        lines.append(f"| {row['n']} | {row['ours']:.0g} |" + (f" {row['peer']:.0g} |" if peer else ""))
-    lines += [
+        table(
+            ["N", "pivotal", *["shapiq 1.8, `ThresholdNNExplainer`"] * peer],
+            [[row["n"], *(f"{row[who]:.0g}" for who in ("ours", "peer")[: 1 + peer])] for row in errors],
+        ),
         "",
         f"## Time for {N_QUERIES} queries, Banzhaf, 3 normal features, search included",
         "",
-        "| points | radius | points in a ball | seconds |",
-        "|--:|--:|--:|--:|",
+        record_table(
+            {"points": "{n}", "radius": "{radius}", "points in a ball": "{ball:.0f}", "seconds": "{seconds:.2f}"},
+            speeds,
+        ),
     ]
-    for row in speeds:
-        lines.append(f"| {row['n']} | {row['radius']} | {row['ball']:.0f} | {row['seconds']:.2f} |")
     return "\n".join([*lines, ""])
 
 

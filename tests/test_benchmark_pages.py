@@ -18,6 +18,7 @@ if not (ROOT / "benchmarks").is_dir():
 
 # A page, the script that writes it, and how the script makes the page of what was kept.
 PAGES: dict[str, tuple[str, Callable[[ModuleType, Any], str]]] = {
+    "agreement": ("agreement", lambda script, kept: script.page(rows_of(script, kept), kept["settings"])),
     "benchmarks": ("engine", lambda script, kept: script.page(kept)),
     "checkup": ("checkup", lambda script, kept: script.page(kept)),
     "editing": ("editing", lambda script, kept: script.page(kept, "")),
@@ -60,3 +61,8 @@ def test_tables_are_made_of_the_numbers_beside_the_page(page: str, monkeypatch: 
     written = tables((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
     assert written
     assert tables(make(load(name, monkeypatch), kept)) == written
+
+
+def test_no_script_writes_a_table_by_hand() -> None:
+    by_hand = [file.name for file in (ROOT / "benchmarks").glob("*.py") if "|---" in file.read_text(encoding="utf-8")]
+    assert not by_hand, "use table or record_table of pivotal.research.bench.markdown"

@@ -1,12 +1,9 @@
-"""What a page says of an experiment, in one order for all; tables of means; and what measured them."""
+"""What a page says of an experiment, in one order for all; and tables of means."""
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pivotal.research.bench.markdown import table
@@ -15,7 +12,7 @@ from pivotal.research.experiments._claims import Claim, claims_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PageContent", "explain", "machine", "mean_table"]
+__all__ = ["PageContent", "explain", "mean_table"]
 
 
 @dataclass(frozen=True)
@@ -88,9 +85,3 @@ def mean_table(
             cells.append(text if std != std else f"{text} ± {std:.{digits}f}")
         rows.append(cells)
     return table([first, *map(str, mean.columns)], rows)
-
-
-def machine() -> str:
-    """Say what measured this."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("pivotal", "numpy", "numba", "scikit-learn"))
-    return f"{os.cpu_count()} cores, {platform.machine()}; Python {platform.python_version()}, {packages}"

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from pivotal.research.bench.markdown import machine
 from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._curve_experiments import FLIP, REMOVAL, SELECTION
 from pivotal.research.experiments._experiment import Experiment
-from pivotal.research.experiments._experiment_page import machine
 from pivotal.research.experiments._illustration import ILLUSTRATION
 from pivotal.research.experiments._index_page import write_index
 from pivotal.research.experiments._mislabel import MISLABEL
@@ -226,7 +226,7 @@ def _run(
             return None
     frame = one.gather(results)
     file, table = write_table(one.tabulate(frame), folder / one.name)
-    measured_on = machine()
+    measured_on = machine("pivotal", "numpy", "numba", "scikit-learn")
     keep_setup(folder, one.name, setup, measured_on)
     missing = len(cells) - len(results)
     files = [file, *write_page(one, table, setup, folder, machine=measured_on, missing=missing, echo=echo)]
