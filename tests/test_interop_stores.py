@@ -167,12 +167,13 @@ def test_too_few_neighbours_and_keys_that_repeat_are_errors() -> None:
 
 
 def _binaries() -> Path | None:
-    """Return where a PostgreSQL is that has the extension: a package that carries both, or the system's."""
+    """Return where a PostgreSQL is that has the extension: the system's, or a package that carries both."""
+    for control in sorted(Path("/usr/share/postgresql").glob("*/extension/vector.control"), reverse=True):
+        binaries = Path("/usr/lib/postgresql") / control.parts[-3] / "bin"
+        if (binaries / "initdb").exists():
+            return binaries
     found = importlib.util.find_spec("pgserver")
-    if found is not None and found.origin is not None:
-        return Path(found.origin).parent / "pginstall" / "bin"
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    return places[-1] if places and list(Path("/usr/share/postgresql").glob("*/extension/vector.control")) else None
+    return None if found is None or found.origin is None else Path(found.origin).parent / "pginstall" / "bin"
 
 
 class Server:
@@ -224,7 +225,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     pytest.importorskip("psycopg")
     binaries = _binaries()
     if binaries is None:
-        pytest.skip("needs a PostgreSQL with the extension vector, as the package pgserver carries it")
+        pytest.skip("needs a PostgreSQL with the extension vector: run .ci/pgvector, or install pgserver")
     started = Server(binaries, tmp_path_factory.mktemp("postgres"))
     yield started
     started.stop()
