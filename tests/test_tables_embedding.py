@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -186,6 +188,42 @@ def test_columns_that_both_have_are_no_vectors(tmp_path):
     table = table_of(x=[4.0, 3.0, 3.0, 1.0], y=["a", "b", "a", "b"])
     with pytest.raises(ValueError, match="none of them names each row of the table once"):
         with_embeddings(table, [file])
+
+
+@pytest.mark.parametrize("kind", ["lists", "columns", "npz", "index"])
+def test_names_in_a_file_are_heeded_whatever_they_are_called(tmp_path, kind):
+    """Vectors in another order than the table, with names in a column that the table calls something else."""
+    vectors = np.arange(24.0).reshape(12, 2)
+    shuffled = np.random.default_rng(1).permutation(12)
+    number = kind in ("columns", "index")
+    names = [10 + n if number else f"img/{n}.png" for n in range(12)]
+    held = [names[n] for n in shuffled]
+    file = str(tmp_path / f"e.{'npz' if kind == 'npz' else 'parquet'}")
+    if kind == "npz":
+        np.savez(file, vectors=vectors[shuffled], ids=np.array(held), labels=np.arange(12) % 2)
+    elif kind == "lists":
+        pd.DataFrame({"file": held, "kind": ["a", "b"] * 6, "v": list(vectors[shuffled])}).to_parquet(file)
+    else:
+        frame = pd.DataFrame(vectors[shuffled], columns=["e0", "e1"], index=held if kind == "index" else None)
+        (frame if kind == "index" else frame.assign(row=held)).to_parquet(file)
+    table = table_of(photo=names, x=[0.5, 1.5] * 6, y=["a", "b"] * 6)
+    for key in ("photo", None):
+        beside = with_embeddings(table, [file], key).beside[file]
+        assert np.array_equal(beside.vectors, vectors), key
+        assert re.fullmatch(r"matched by '\w+', which is 'photo' of the table", beside.how)
+    fewer = table_of(photo=[*names[:-1], 99 if number else "img/99.png"], y=["a", "b"] * 6)
+    with pytest.raises(ValueError, match=r"1 of the 12 names in 'photo' of t\.csv are not there, such as '(img/)?99"):
+        with_embeddings(fewer, [file], "photo")
+
+
+def test_names_that_the_table_does_not_have_are_said_to_be_unused(tmp_path):
+    file = str(tmp_path / "e.parquet")
+    pd.DataFrame({"said": ["one", "two", "two"], "v": [[1.0], [2.0], [3.0]]}).to_parquet(file)
+    beside = with_embeddings(table_of(key=["k1", "k2", "k3"], y=["a", "b", "a"]), [file], "key").beside[file]
+    assert beside.how == "in the order of the rows; its 'said' is not used"
+    np.savez(tmp_path / "e.npz", X=np.eye(3), y=np.array([1, 0, 1]))
+    beside = with_embeddings(table_of(n=[0, 1, 2], y=["a", "b", "a"]), [str(tmp_path / "e.npz")])
+    assert "its 'y' is not used" in next(iter(beside.beside.values())).how
 
 
 def test_what_differs_in_every_row_is_no_category():

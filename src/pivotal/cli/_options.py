@@ -60,8 +60,8 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
         type=names,
         default=[],
         metavar="FILE,...",
-        help="vectors of the rows in a .npy, .npz or .parquet file, in the order of the table; matched by a column "
-        "that both have, or by --id",
+        help="vectors of the rows in a .npy, .npz or .parquet file, in the order of the table; matched by names "
+        "where the file has them",
     )
     group.add_argument(
         "--max-rows", type=int, metavar="N", help="refuse tables with more rows (default: 1000000; none on a cluster)"

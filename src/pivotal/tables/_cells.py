@@ -48,6 +48,9 @@ _DATE: Final = (
 )
 _GROUPED: Final = r"^[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?$"
 # How numbers are written that are read as text, and what to do about it.
+MONEY: Final = r"(?:[$€£¥₹]|US\$|USD|EUR|GBP|CHF|JPY|INR|kr|zł)"
+_APART: Final = r"'’ \x{a0}\x{202f}"  # separators of thousands beside commas: apostrophes and spaces
+_GROUPS: Final = rf"[1-9][0-9]{{0,2}}(?:[,{_APART}][0-9]{{3}})+(?:\.[0-9]+)?"
 _SAY: Final = "say --numbers with the column's name"
 # A comma before three digits in every cell separates thousands, unless one of them begins with a zero; where there is
 # but one in each, it may as well stand before decimals.
@@ -57,11 +60,13 @@ _AMOUNTS: Final = (
         "numbers with thousands separators or decimal commas",
         "say --numbers with the column's name for the former, --decimal , for the latter,",
     ),
-    (r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?$", "numbers with thousands separators", _SAY),
+    (rf"^[+-]?{_GROUPS}$", "numbers with thousands separators", _SAY),
+    (rf"^[+-]?{_GROUPS}$|^\((?:{_GROUPS}|[0-9]+(?:\.[0-9]+)?)\)$", "numbers in parentheses, which are negative,", _SAY),
     (r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+),[0-9]+$", "numbers with a decimal comma", "say --decimal ,"),
     (r"^[+-]?[0-9]+(?:[.,][0-9]+)? ?%$", "percentages", _SAY),
     (
-        r"^[+-]?(?:[$€£¥₹]|USD|EUR|GBP|CHF) ?[0-9][0-9.,]*$|^[+-]?[0-9][0-9.,]* ?(?:[$€£¥₹]|USD|EUR|GBP|CHF)$",
+        rf"^\(?[+-]? ?{MONEY} ?[+-]?[0-9][0-9.,{_APART}]*\)?$"
+        rf"|^\(?[+-]?[0-9][0-9.,{_APART}]* ?{MONEY}\)?$",
         "amounts of money",
         _SAY,
     ),

@@ -104,7 +104,9 @@ def read_excel(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Ta
         header = next(rows, ())
         width = max((place + 1 for place, cell in enumerate(header) if cell is not None), default=0)
         if width == 0:
-            raise ValueError(f"{name} must have the names of the columns in its first row; it is empty.")
+            raise ValueError(
+                f"{name} must have the names of the columns in its first row; it is empty. Delete what is above them."
+            )
         names = ["" if cell is None else str(cell) for cell in header[:width]]
         unnamed = [place for place, one in enumerate(names) if not one and place]  # the first may number the rows
         wider = sheet.max_column is not None and sheet.max_column > width

@@ -11,17 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pivotal.tables._cells import describe_amounts, is_string, without_gaps
+from pivotal.tables._cells import MONEY, describe_amounts, is_string, without_gaps
 from pivotal.tables.columns import type_of
 from pivotal.tables.table import Table
 
 __all__ = ["how_read", "look_like_amounts", "parse_amounts", "with_amounts"]
 
-_MONEY: Final = r"(?:[$€£¥₹]|US\$|USD|EUR|GBP|CHF|JPY|INR|kr|zł)"
 _SIGNS: Final = re.compile(
-    rf"""\s*(?P<open>\()?(?P<sign>[+-]?)\s*{_MONEY}?\s*(?P<sign2>[+-]?)
+    rf"""\s*(?P<open>\()?(?P<sign>[+-]?)\s*{MONEY}?\s*(?P<sign2>[+-]?)
     (?P<body>\d[\d.,'’\s]*|[.,]\d+)
-    (?P<percent>%)?\s*{_MONEY}?\s*(?P<close>\))?\s*""",
+    (?P<percent>%)?\s*{MONEY}?\s*(?P<close>\))?\s*""",
     re.VERBOSE,
 )
 _LONGEST: Final = 64  # characters of a number

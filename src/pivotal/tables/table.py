@@ -104,7 +104,7 @@ class Table:
         folded = {column.casefold(): column for column in self.columns}
         close = difflib.get_close_matches(name.casefold(), folded, n=1)
         hint = f"did you mean {folded[close[0]]!r}?" if close else f"its columns are {_few(self.columns)}."
-        if self.written and sum(map(_is_number, self.columns)) > len(self.columns) / 2:
+        if self.written and 2 * sum(map(_is_number, self.columns)) >= len(self.columns):
             hint += " If its first line is a row, and names no columns, say --no-header."
         raise ValueError(f"{self.name} has no column {name!r}, which {option} names; {hint}")
 
