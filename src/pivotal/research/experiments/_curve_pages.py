@@ -84,7 +84,8 @@ def explain_curves(
         "in points of accuracy: the mean over the data sets with its 95 % interval, positive where the method that the "
         f"paper prefers is better, {'lower' if lowest else 'higher'} that is."
     )
-    return PageContent(how, claims(table), note, sections)
+    ends = "In the figure, bars at the right of each panel are 95 % intervals over the data sets at the last step."
+    return PageContent(f"{how} {ends}", claims(table), note, sections)
 
 
 def _both(says: str, look: Callable[[str], ClaimCheck]) -> Claim:
