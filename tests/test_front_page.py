@@ -79,3 +79,47 @@ def test_the_readme_quotes_what_was_measured(pictures):
     for metric, other in (("euclidean", "cleanlab's approximation, called again, Euclidean"), ("cosine", "the same")):
         clock, processor = (ratios[f"{both}, {metric}, {by}"] for by in ("by the clock", "in processor time"))
         assert f"| {clock:.2f} (processor time: {processor:.2f}) | {other} |" in text
+
+
+def gains(table: str) -> dict[str, str]:
+    """What each way to select gains over random rows, as docs/selection.md has it under a heading."""
+    page = (DOCS / "selection.md").read_text(encoding="utf-8")
+    rows = page.split(f"### {table}\n", 1)[1].split("\n##", 1)[0]
+    return dict(re.findall(r"^\| `([^`]+)` \| ([+-][\d.]+) ", rows, flags=re.MULTILINE))
+
+
+def test_what_a_ranking_is_not_good_for_is_quoted_as_measured():
+    clean = gains("Clean labels")
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"with clean labels, {abs(float(clean['value'])):.1f} points of accuracy worse" in text
+    assert f"and is {float(clean['exchange']):.1f} points better" in text
+    assert float(clean["value"]) < 0 < float(clean["exchange"])
+
+
+def test_limits_quote_the_experiment_on_fresh_points():
+    pd = pytest.importorskip("pandas")
+    from pivotal.research.experiments._claims import interval
+    from pivotal.research.experiments._curves import height_tables
+
+    fresh = height_tables(pd.read_csv(DOCS / "reproduction" / "selection.csv.gz"), "sample", "fresh")
+    lost = {name: interval(100 * (fresh["rand"] - fresh[name])) for name in ("bv-uw", "sv-soft")}
+    text = " ".join((DOCS / "limits.md").read_text(encoding="utf-8").split())
+    banzhaf, shapley = (f"{found.mean:.1f} ± {found.half:.1f}" for found in lost.values())
+    assert f"by {banzhaf} points of accuracy for Banzhaf values and {shapley} for soft-label Shapley values" in text
+
+
+def test_the_table_of_purposes_quotes_what_was_measured():
+    page = (DOCS / "purposes.md").read_text(encoding="utf-8")
+    rows = {row[0].strip(): [cell.strip(" *") for cell in row[1:]] for row in re.findall(
+        r"^\| ((?:hard|soft|plurality), [^|]+)\|([^|]+)\|([^|]+)\|([^|]+)\|$", page, flags=re.MULTILINE
+    )}  # fmt: skip
+    text = (DOCS / "guide" / "games.md").read_text(encoding="utf-8")
+    labels, removal, selection = rows["hard, banzhaf, k = 5, uniform"]
+    soft, kept = rows["soft, banzhaf, k = 5, distance"][0], rows["soft, loo, k = 1, distance"][2]
+    assert f"soft, Banzhaf, k = 5, distance: {soft} | {labels} | 0.024 |" in text
+    assert f"| the default | +{removal} | 0.003 |" in text
+    assert float(removal) == max(float(row[1]) for row in rows.values())
+    assert f"k = 1, distance: +{kept} | {selection} | 0.017 |" in text
+    assert float(kept) == max(float(row[2]) for row in rows.values())
+    assert f"wrong labels with {rows['hard, banzhaf, k = 20, uniform'][0]}." in text
+    assert "0.024 (wrong labels), 0.003 (removal), 0.017 (selection)" in page
