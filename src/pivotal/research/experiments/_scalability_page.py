@@ -56,7 +56,8 @@ def draw_times(frame: pd.DataFrame) -> Figure:
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_xlabel("training points n", fontsize="small")
-        ax.legend(fontsize="x-small", frameon=False, loc="upper left", ncols=2, handlelength=3.5)  # long enough for dashes
+        # Handles are long enough to show dashes.
+        ax.legend(fontsize="x-small", frameon=False, loc="upper left", ncols=2, handlelength=3.5)
         budget = float(frame["budget"].iloc[0])
         mark(ax, f"{budget:g} s: no larger size is tried", y=budget)
     low, high = frame["seconds"].min(), frame["seconds"].max()
