@@ -242,6 +242,39 @@ def test_an_embedder_with_nothing_to_embed_says_so(by, kind):
         prepare(table_of(text=words, y=kinds), None, Roles("y", embedding=Embedding.of(by)))
 
 
+@pytest.mark.parametrize("by", ["tfidf", "tfidf:20"])
+def test_rows_without_a_text_are_far_from_all_others(by):
+    """Rows of zeros would be nearer to texts than these are to each other."""
+    rng = np.random.default_rng(0)
+    topics = [[f"{topic}{word}" for word in "abcdefghijkl"] for topic in ("red", "blue", "green", "grey")]
+    words = [" ".join(rng.choice(topics[n % 4], 4)) for n in range(80)]
+    blank = {3: None, 20: "", 41: "   ", 62: "!?"}
+    for row, text in blank.items():
+        words[row] = text
+    prepared = prepare(table_of(text=words, y=["a", "b", "c", "d"] * 20), None, Roles("y", embedding=Embedding.of(by)))
+    apart = euclidean_distances(prepared.X)
+    np.fill_diagonal(apart, np.inf)
+    others = np.setdiff1d(np.arange(80), list(blank))
+    nearest = apart.argsort(axis=1)[others, :5]
+    assert np.isin(nearest, list(blank)).mean() < len(blank) / 80  # no more often than by chance
+    assert (np.median(apart[others][:, list(blank)], axis=0) > 0.9 * np.median(apart[others][:, others])).all()
+    assert "; 4 texts without words are far from all others" in done(prepared)["text"]
+
+
+def test_a_function_that_fails_is_named(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("text,y\none two,a\nthree,b\nfour one,a\nfive,b\n", encoding="utf-8")
+    (tmp_path / "mine.py").write_text("def counts(texts):\n    return [len(texts) / 0]\n", encoding="utf-8")
+    table = [str(tmp_path / "t.csv"), "--label", "y", "--embed"]
+    assert main(["clean", *table, f"python:{tmp_path / 'mine.py'}:counts"]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "by counts, a custom model: it failed with ZeroDivisionError: division by zero. It gets a list of texts" in said
+    )
+    (tmp_path / "mine.py").write_text("def counts(texts)\n", encoding="utf-8")
+    assert main(["clean", *table, f"python:{tmp_path / 'mine.py'}:counts"]) == 2
+    assert "cannot be imported: " in capsys.readouterr().err
+
+
 def test_test_rows_need_embeddings_in_python_too(tmp_path):
     np.save(tmp_path / "e.npy", np.eye(4))
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})

@@ -55,8 +55,8 @@ def _from_python(argument: str, **options: Any) -> Embedder:
         else:
             module = importlib.import_module(home)
         model = getattr(module, name)
-    except (ImportError, OSError, AttributeError) as error:
-        raise ValueError(f"python:{argument} cannot be imported: {error}.") from error
+    except (ImportError, OSError, AttributeError, SyntaxError, NameError, TypeError) as error:
+        raise ValueError(f"python:{argument} cannot be imported: {str(error).rstrip('.')}.") from error
     return CallableModel(model, getattr(model, "modality", options.pop("modality", "text")), **options)
 
 

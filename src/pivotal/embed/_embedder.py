@@ -215,7 +215,10 @@ class ModelEmbedder(Embedder):
             raise ValueError(
                 f"none of the {len(items)} images can be read: {describe_missing(self.missing_, 'embedded')}"
             )
-        return self._fill(work.vectors, np.flatnonzero(~work.there), learn=learn)
+        absent = ~work.there
+        if self.normalize and self.missing == "fill":  # zeros, as of empty texts, would be near to every row
+            absent |= ~work.vectors.any(axis=1)
+        return self._fill(work.vectors, np.flatnonzero(absent), learn=learn)
 
     def _compute(
         self,

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy import sparse
 
+from pivotal.core.types import IndexArray
 from pivotal.core.validation import check_count, is_sparse
 from pivotal.embed._embedder import Embedder, unit_rows
 from pivotal.embed._items import TextItems
@@ -19,8 +20,9 @@ _MOST_WORDS: Final = 1 << 16  # features of either kind that are kept, the most 
 class TfidfText(Embedder):
     """TF-IDF of words and of character n-grams, as rows of length 1.
 
-    Between such rows Euclidean distance orders as cosine similarity does. A text without a known n-gram is a row of
-    zeros, as far from all others.
+    Between such rows Euclidean distance orders as cosine similarity does. A row of zeros would be nearer to all others
+    than most of them are to each other. Texts without words that `fit` sees therefore share a feature of their own, as
+    far from the others as texts without a common n-gram; reduced by SVD, each gets a direction of its own.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ class TfidfText(Embedder):
         self.words, self.characters, self.random_state = words, characters, random_state
         self._parts: list[Any] = []
         self._svd: Any = None
-        self._n_features = 0
+        self._n_features = self._n_blank = 0
 
     @property
     def note(self) -> str:
@@ -68,7 +70,10 @@ class TfidfText(Embedder):
         how = f"TF-IDF of {kinds}"
         if self._n_features:
             how += f", {self._n_features} features"
-        return f"{how}, reduced to {self._svd.n_components} by SVD" if self._svd is not None else how
+        if self._svd is not None:
+            how += f", reduced to {self._svd.n_components} by SVD"
+        many = "1 text without words is" if self._n_blank == 1 else f"{self._n_blank} texts without words are"
+        return f"{how}; {many} far from all others" if self._n_blank else how
 
     def fit_transform(self, items: Any, y: Any = None) -> Any:
         texts = TextItems(items).texts
@@ -78,20 +83,34 @@ class TfidfText(Embedder):
         if not self._parts:
             raise ValueError("texts must have words in them; these have neither words nor characters to count.")
         X = _side_by_side([rows for _, rows in made if rows is not None])
-        self._n_features, self._svd = X.shape[1], None
+        blank = _blank(X)
+        self._n_features, self._svd, self._n_blank = X.shape[1], None, len(blank)
         if self.n_components is None or self.n_components >= min(X.shape):
-            return X
+            return _with_blank(X, blank) if len(blank) else X
         from sklearn.decomposition import TruncatedSVD
 
         self._svd = TruncatedSVD(self.n_components, random_state=self.random_state)
-        return unit_rows(self._svd.fit_transform(X))
+        return self._fill(unit_rows(self._svd.fit_transform(X)), blank, learn=True)
 
     def transform(self, items: Any) -> Any:
         if not self._parts:
             raise ValueError("an embedder must learn first what words there are; call fit with the training texts.")
         texts = TextItems(items).texts
         X = _side_by_side([vectorizer.transform(texts) for vectorizer in self._parts])
-        return X if self._svd is None else unit_rows(self._svd.transform(X))
+        if self._svd is not None:
+            return self._fill(unit_rows(self._svd.transform(X)), _blank(X), learn=False)
+        return _with_blank(X, _blank(X)) if self._n_blank else X
+
+
+def _blank(X: Any) -> IndexArray:
+    """Return the rows without any n-gram."""
+    return np.flatnonzero(np.diff(X.indptr) == 0)
+
+
+def _with_blank(X: Any, blank: IndexArray) -> Any:
+    """Return rows of length 1 with one more feature, which is that of having no other."""
+    one = sparse.csr_array((np.ones(len(blank)), (blank, np.zeros(len(blank), dtype=int))), shape=(X.shape[0], 1))
+    return sparse.csr_array(sparse.hstack([X, one], format="csr"))
 
 
 def _fitted(texts: list[str], analyzer: str, ngrams: tuple[int, int]) -> tuple[Any, Any]:

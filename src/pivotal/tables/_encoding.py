@@ -178,7 +178,8 @@ class Encoding:
             gaps = summary.gaps[name].cells if name in summary.gaps else 0
             gaps += test.gaps[name].cells if test is not None and name in test.gaps else 0
             if name in self.categories:
-                words = [f"one-hot, {len(self.categories[name].values)} values"]
+                n_values = len(self.categories[name].values)
+                words = [f"one-hot, {n_values} value{'' if n_values == 1 else 's'}"]
                 filling = "the most frequent value"
             elif name in self.dates:
                 words, filling = [str(self.dates[name])], "the median"

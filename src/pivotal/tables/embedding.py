@@ -133,6 +133,13 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
             blocks.append(model.transform(items) if place else model.fit_transform(items))
         except ValueError as error:
             raise ValueError(f"column {name!r} of {table.name} cannot be embedded: {error}") from error
+        except _OF_CODE as error:
+            if not isinstance(model, provided("embed").CallableModel):
+                raise
+            raise ValueError(
+                f"column {name!r} of {table.name} cannot be embedded {model.note}: it failed with "
+                f"{type(error).__name__}: {error}. It gets a list of {_PLURAL[wanted]}, and must give each a vector."
+            ) from error
         for reason, count in model.missing_.items():
             missing[reason] = missing.get(reason, 0) + count
     done = str(model.note)
@@ -141,4 +148,6 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
     return EmbeddedColumn(blocks, done)
 
 
+# What code of the user's own raises when it is wrong.
+_OF_CODE: Final = (TypeError, LookupError, ArithmeticError, AttributeError, NameError, AssertionError, RuntimeError)
 _PLURAL: Final = {"text": "texts", "image": "images"}

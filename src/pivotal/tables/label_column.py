@@ -64,7 +64,8 @@ def read_labels(
         if missing.size:
             raise ValueError(
                 f"{table.name} must have a label in every row; {missing.size} of {len(table)} have none in column "
-                f"{label!r}, the first is {table.row(missing[0])}. Drop these rows with --unlabelled drop."
+                f"{label!r}, the first is {table.row(missing[0])}. Drop these rows with --unlabelled drop, "
+                'or unlabelled="drop" in Python.'
             )
     if regression:
         read: list[AnyArray] = [as_responses(table, label) for table in tables]
