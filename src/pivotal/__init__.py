@@ -194,6 +194,7 @@ provide("plots", lambda: _load("report.plots"))
 provide("report", lambda: _load("report"))
 provide("review", lambda: _load("review"))
 provide("check-up page", lambda: _load("report.check_page"))
+provide("label page", lambda: _load("report.label_page"))
 provide("tables", lambda: _load("tables"))
 provide("retrieval page", lambda: _load("report.retrieval_page"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,7 +95,7 @@ def load(
     targets: tuple[str | None, ...],
     results: str | None = None,
     instead_of_numbers: str | None = None,
-    no_features: Mapping[str, str] | None = None,
+    no_features: Iterable[tuple[str, str]] = (),
 ) -> Data:
     """Read the table and the test rows, and make features of them.
 
@@ -109,8 +109,8 @@ def load(
         The one among them that holds results rather than rows of the table.
     instead_of_numbers : str, optional
         What to do about labels that are numbers, where the command has no `--utility`.
-    no_features : mapping, optional
-        Columns that are no features, by the option that names each.
+    no_features : iterable of pairs, optional
+        The option that names it and the name, of columns that are no features.
     """
     check_outputs(options, targets, results)
     import numpy as np
@@ -133,7 +133,7 @@ def load(
     test, test_files = read_many([test_path], **reading) if test_path else (None, [])
     check_targets(options, targets, [*files, *test_files, *options.embeddings])
     table, test = with_vectors(options, table, test)
-    options.ignore = [*options.ignore, *(table.check_column(column, by) for by, column in (no_features or {}).items())]
+    options.ignore = [*options.ignore, *(table.check_column(column, by) for by, column in no_features)]
     label = options.label or _usual_label(table)
     if options.unlabelled == "drop":
         table, test = with_labels(screen, table, label), None if test is None else with_labels(screen, test, label)

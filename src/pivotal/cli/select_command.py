@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> None:
     ranking = options.selector == "value"
     _check_options(options, ranking)
     named = {f"--{name}": getattr(options, name) for name in ("group", "price", "include", "exclude")}
-    no_features = {option: column for option, column in named.items() if column is not None}
+    no_features = [(option, column) for option, column in named.items() if column is not None]
     instead = None if ranking else "rank them with --method value --utility regression"
     data = load(
         options, screen, targets=(options.out, options.report), instead_of_numbers=instead, no_features=no_features

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import operator
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, SupportsIndex
 
@@ -275,6 +277,19 @@ class LabelErrors:
             )
         decisions: pd.DataFrame = provided("review").review(self, X, **what)
         return decisions
+
+    def report(self, path: str | os.PathLike[str], **what: Any) -> Path:
+        """Write one HTML page: how many are wrong, where, and the suspects; it opens anywhere, without a network.
+
+        Parameters
+        ----------
+        path : path-like
+            File to write.
+        **what
+            Something to read for each row (text), who labelled it (groups), and a title.
+        """
+        written: Path = provided("label page").write_label_page(self, path, **what)
+        return written
 
     def _spoiled_by(self, row: int | np.int64) -> IndexArray:
         spoiled: IndexArray = self.spoiled[row][self.spoiled[row] >= 0]

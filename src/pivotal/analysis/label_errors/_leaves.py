@@ -170,5 +170,5 @@ def grow_forest(
     with warnings.catch_warnings():
         # Many classes of few rows each are no mistake here.
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        forest.fit(X, targets)
+        forest.fit(X, targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets)
     return forest
