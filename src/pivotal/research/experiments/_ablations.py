@@ -9,8 +9,16 @@ import numpy as np
 import pandas as pd
 
 from pivotal.research.bench.stopwatch import timed
-from pivotal.research.experiments._ablation_figures import draw_bits, draw_means, draw_variation
-from pivotal.research.experiments._ablation_pages import ENDING, REFERENCE, explain_bits, explain_imbalance, explain_k
+from pivotal.research.experiments._ablation_pages import (
+    ENDING,
+    REFERENCE,
+    draw_bits,
+    draw_means,
+    draw_variation,
+    explain_bits,
+    explain_imbalance,
+    explain_k,
+)
 from pivotal.research.experiments._contenders import play
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._result_cells import Cell, DataSource, Result

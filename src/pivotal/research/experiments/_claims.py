@@ -164,9 +164,7 @@ def best_of(scores: pd.DataFrame, some: Sequence[str], rest: Sequence[str], *, l
     )
 
 
-def consistency(
-    scores: pd.DataFrame, errors: pd.DataFrame, ones: Sequence[str], other: str = "rand", *, lowest: bool = False
-) -> ClaimCheck:
+def consistency(scores: pd.DataFrame, errors: pd.DataFrame, ones: Sequence[str], *, lowest: bool = False) -> ClaimCheck:
     """Say on how many data sets methods are better and worse than chance, by more than two standard errors.
 
     A method is inconsistent, as the paper says of some, if there are data sets of both kinds: two at least, as one of
@@ -178,20 +176,18 @@ def consistency(
         Means over the runs and their standard errors: a row per data set, a column per method.
     ones : sequence of str
         The methods.
-    other : str, default="rand"
-        What they are compared with.
     lowest : bool, default=False
         Whether the lowest is the best.
     """
     here = [one for one in ones if one in scores]
-    if not here or other not in scores:
+    if not here or "rand" not in scores:
         return NOT_MEASURED
     sign, texts, verdicts = (-1.0 if lowest else 1.0), [], []
     for one in here:
-        gain = sign * (scores[one] - scores[other])
-        doubt = 2.0 * np.hypot(errors[one], errors[other])
+        gain = sign * (scores[one] - scores["rand"])
+        doubt = 2.0 * np.hypot(errors[one], errors["rand"])
         better, worse = int((gain > doubt).sum()), int((gain < -doubt).sum())
-        texts.append(f"{one} better than {other} on {better}, worse on {worse} of {len(gain)}")
+        texts.append(f"{one} better than rand on {better}, worse on {worse} of {len(gain)}")
         fewer = min(better, worse)
         verdicts.append(AGREES if fewer > 1 else OPEN if fewer else DIFFERS)
     verdict = DIFFERS if DIFFERS in verdicts else OPEN if OPEN in verdicts else AGREES

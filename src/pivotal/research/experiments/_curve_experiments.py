@@ -6,12 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pivotal.research.experiments._claims import Claim
+import numpy as np
+import pandas as pd
+
+from pivotal.research.experiments._claims import Claim, interval
 from pivotal.research.experiments._contenders import SELECT
-from pivotal.research.experiments._curve_figures import draw_against_random, draw_by_data, draw_weighted
 from pivotal.research.experiments._curve_pages import explain_curves, flip_claims, removal_claims, selection_claims
 from pivotal.research.experiments._curves import average, curve_frame
 from pivotal.research.experiments._experiment import Experiment, Picture
+from pivotal.research.experiments._figures import SPLITS, draw_by_data, legend, panels, same_height, style
+from pivotal.research.experiments._frames import pick
 from pivotal.research.experiments._result_cells import Cell, Measure
 from pivotal.research.experiments._setup import Setup
 from pivotal.research.experiments._tasks import (
@@ -24,9 +28,81 @@ from pivotal.research.experiments._tasks import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from matplotlib.figure import Figure
 
 __all__ = ["FLIP", "REMOVAL", "SELECTION"]
+
+_WEIGHTED: Final = ("bv-fast", "sv")
+
+
+def draw_against_random(table: pd.DataFrame, word: str) -> Figure:
+    """Draw how far each method is from random: the mean over the data sets, at the end with its 95 % interval."""
+    sample = pick(table, size="sample", weights="uniform")
+    figure, axes = panels(["on the test set that the values know", "on fresh points"], columns=2, width=4.6, height=3.6)
+    for ax, on in zip(axes, SPLITS, strict=True):
+        here = pick(sample, on=on)
+        chance = pick(here, method="rand").set_index(["data", "count"])["score"]
+        for number, (name, lines) in enumerate(here.groupby("method", sort=False)):
+            if name == "rand":
+                continue
+            known = lines.set_index(["data", "count"])
+            apart = 100.0 * (known["score"] - chance).dropna()
+            share = known["share"].loc[apart.index].round(3)
+            found = {step: interval(part) for step, part in apart.groupby(share)}
+            if not found:
+                continue
+            how = style(str(name))
+            ax.plot(list(found), [each.mean for each in found.values()], label=str(name), **how)
+            # Twelve bands would hide each other; the last step has its interval, beside those of the others.
+            last, step = list(found.items())[-1][::-1]
+            if np.isfinite(last.half):
+                place = step * (1.03 + 0.02 * number)
+                ax.errorbar(place, last.mean, last.half, color=how["color"], elinewidth=1.2, marker="_", markersize=5)
+        ax.axhline(0.0, **style("rand"), zorder=0)
+        ax.annotate("random", (0.99, 0.0), xycoords=("axes fraction", "data"), xytext=(0, 3), ha="right",
+                    textcoords="offset points", fontsize="x-small", color="#4b5563")  # fmt: skip
+        ax.set_xlabel(f"share of the points {word}", fontsize="small")
+    axes[0].set_ylabel("accuracy minus random's, points", fontsize="small")
+    same_height(axes)
+    legend(figure, axes)
+    return figure
+
+
+def draw_every_data_set(table: pd.DataFrame, word: str) -> Figure:
+    """Draw the curves of every data set as in the paper, beside those on fresh points; bands are one standard error."""
+    sample = pick(table, size="sample", weights="uniform")
+    sample = sample.assign(error=sample["deviation"] / sample["runs"] ** 0.5)
+    labels = f"share of the points {word}", "accuracy of an unweighted model"
+    return draw_by_data(sample, "share", "score", labels, error="error")
+
+
+def draw_weighted(table: pd.DataFrame, word: str) -> Figure | None:
+    """Draw the curves of weighted methods for a weighted model beside an unweighted one, on the test set."""
+    sample = pick(table, size="sample", on="seen")
+    sample = sample[sample["method"].isin(_WEIGHTED)]
+    names = list(dict.fromkeys(sample["data"]))
+    if not names:
+        return None
+    figure, axes = panels(names, height=1.9)
+    for ax, name in zip(axes, names, strict=True):
+        for (method, weights), lines in pick(sample, data=name).groupby(["method", "weights"], sort=False):
+            weighted = weights == "distance"
+            how = {**style(str(method)), "linestyle": "-" if weighted else "--"}
+            label = f"{method}, {'weighted' if weighted else 'unweighted'} model"
+            ax.plot(lines["share"], lines["score"], label=label, **how)
+            error = lines["deviation"] / lines["runs"] ** 0.5
+            ax.fill_between(
+                lines["share"],
+                lines["score"] - error,
+                lines["score"] + error,
+                color=how["color"],
+                alpha=0.1,
+                linewidth=0,
+            )
+    figure.supxlabel(f"share of the points {word}", fontsize="small")
+    figure.supylabel("accuracy on the test set", fontsize="small")
+    legend(figure, axes)
+    return figure
 
 
 def _cells(setup: Setup, study: str) -> list[Cell]:
@@ -53,7 +129,7 @@ def _curve_experiment(
 ) -> Experiment:
     pictures = (
         Picture("", f"{title}; the mean over the data sets, minus random's", partial(draw_against_random, word=word)),
-        Picture("data", f"{title}, by data set", partial(draw_by_data, word=word)),
+        Picture("data", f"{title}, by data set", partial(draw_every_data_set, word=word)),
         Picture("weighted", f"{title}, with weighted models", partial(draw_weighted, word=word)),
     )
     explain = partial(explain_curves, how=how, lowest=lowest, claims=claims, pictures=pictures[1:])

@@ -12,7 +12,7 @@ from pivotal.research.experiments._claims import Claim, claims_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PageContent", "explain", "mean_table"]
+__all__ = ["PageContent", "explain", "marked", "mean_table"]
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,25 @@ def explain(found: PageContent) -> list[str]:
     ]
 
 
-def mean_table(
-    mean: pd.DataFrame, deviation: pd.DataFrame, *, lowest: bool = False, digits: int = 2, first: str = "data"
-) -> str:
-    """Write means and deviations; the best of each row in bold, the second best underlined, as printed they compare.
+def marked(numbers: Sequence[float], *, lowest: bool = False, digits: int = 2) -> list[str]:
+    """Write a row of numbers, the best in bold and the second best underlined, as printed they compare; NaN is a dash.
+
+    Examples
+    --------
+    >>> marked([0.5, 0.123, float("nan"), 0.9])
+    ['<u>0.50</u>', '0.12', '–', '**0.90**']
+    """
+    ranked = sorted({round(number, digits) for number in numbers if number == number}, reverse=not lowest)
+    found = []
+    for number in numbers:
+        text = "–" if number != number else f"{number:.{digits}f}"
+        place = 2 if number != number else ranked.index(round(number, digits))
+        found.append(f"**{text}**" if place == 0 else f"<u>{text}</u>" if place == 1 else text)
+    return found
+
+
+def mean_table(mean: pd.DataFrame, deviation: pd.DataFrame, *, lowest: bool = False, digits: int = 2) -> str:
+    """Write means, marked by row, and deviations.
 
     Parameters
     ----------
@@ -66,22 +81,10 @@ def mean_table(
         Whether the lowest is the best.
     digits : int, default=2
         Decimals.
-    first : str, default="data"
-        Name of the first column.
     """
     rows = []
     for name, figures, stds in zip(mean.index, mean.round(digits).to_numpy(), deviation.to_numpy(), strict=True):
-        ranked = sorted({figure for figure in figures.tolist() if figure == figure}, reverse=not lowest)
-        cells = [str(name)]
-        for figure, std in zip(figures.tolist(), stds.tolist(), strict=True):
-            if figure != figure:  # not measured
-                cells.append("–")
-                continue
-            text = f"{figure:.{digits}f}"
-            if figure == ranked[0]:
-                text = f"**{text}**"
-            elif figure == ranked[1]:
-                text = f"<u>{text}</u>"
-            cells.append(text if std != std else f"{text} ± {std:.{digits}f}")
-        rows.append(cells)
-    return table([first, *map(str, mean.columns)], rows)
+        cells = marked(figures.tolist(), lowest=lowest, digits=digits)
+        with_stds = zip(cells, stds.tolist(), strict=True)
+        rows.append([name, *(cell if std != std else f"{cell} ± {std:.{digits}f}" for cell, std in with_stds)])
+    return table(["data", *mean.columns], rows)

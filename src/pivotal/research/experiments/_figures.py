@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pivotal.research.experiments._frames import pick
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "STYLES", "draw_lines", "legend", "mark", "pairs", "panels", "same_height", "save", "style"]
+__all__ = [
+    "COLORS",
+    "SPLITS",
+    "STYLES",
+    "draw_by_data",
+    "draw_lines",
+    "legend",
+    "mark",
+    "panels",
+    "same_height",
+    "save",
+    "style",
+]
 
 COLORS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -27,6 +44,9 @@ COLORS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The colours of Okabe and Ito, which people with any kind of colour vision tell apart, and a grey."""
+
+SPLITS: Final = MappingProxyType({"seen": "test set", "fresh": "fresh points"})
+"""What models are scored on, and how panels name it."""
 
 STYLES: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
     {
@@ -75,27 +95,38 @@ def panels(
     return figure, list(grid[: len(names)])
 
 
-def pairs(names: Sequence[str], titles: Sequence[str], *, height: float = 1.9) -> tuple[Figure, list[tuple[Axes, ...]]]:
-    """Make two panels beside each other for each name, with one scale: as in the paper, and on fresh points."""
+def draw_by_data(frame: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, error: str | None = None) -> Figure:
+    """Draw the lines of every data set, on the test set as in the paper beside those on fresh points, with one scale.
+
+    Parameters
+    ----------
+    frame, x, y, error
+        As in `draw_lines`, with columns `data` and `on` as well.
+    labels : pair of str
+        What x and y are.
+    """
     from pivotal.report.plots import new_figure
 
-    wide = len(titles) * (2 if len(names) > 1 else 1)
-    rows = -(-len(names) * len(titles) // wide)
-    figure = new_figure(2.7 * wide, height * rows + 0.8)
+    names = list(dict.fromkeys(frame["data"]))
+    wide = len(SPLITS) * (2 if len(names) > 1 else 1)
+    rows = -(-len(names) * len(SPLITS) // wide)
+    figure = new_figure(2.7 * wide, 1.9 * rows + 0.8)
     grid = figure.subplots(rows, wide, squeeze=False).ravel()
-    found = []
-    for number, name in enumerate(names):
-        group = tuple(grid[number * len(titles) : (number + 1) * len(titles)])
-        for ax, title in zip(group, titles, strict=True):
-            ax.set_title(f"{name}, {title}", fontsize="small")
-            _tidy(ax)
-            if ax is not group[0]:
-                ax.sharey(group[0])
-                ax.tick_params(labelleft=False)
-        found.append(group)
-    for ax in grid[len(names) * len(titles) :]:
+    for number, (name, (on, title)) in enumerate(product(names, SPLITS.items())):
+        ax = grid[number]
+        ax.set_title(f"{name}, {title}", fontsize="small")
+        _tidy(ax)
+        if number % len(SPLITS):
+            ax.sharey(grid[number - number % len(SPLITS)])
+            ax.tick_params(labelleft=False)
+        draw_lines(ax, pick(frame, data=name, on=on), x, y, error=error)
+    drawn, empty = np.split(grid, [len(names) * len(SPLITS)])
+    for ax in empty:
         ax.set_visible(False)
-    return figure, found
+    figure.supxlabel(labels[0], fontsize="small")
+    figure.supylabel(labels[1], fontsize="small")
+    legend(figure, list(drawn))
+    return figure
 
 
 def same_height(axes: Sequence[Axes]) -> None:

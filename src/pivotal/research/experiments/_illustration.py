@@ -107,8 +107,8 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
         for (scene, semivalue), part in frame.groupby(["scene", "semivalue"])
     }
 
-    def counted(scene: str, semivalue: str, minimum: float = 0.0) -> int:
-        return int((np.abs(values[scene, semivalue]) > minimum).sum())
+    def counted(scene: str, semivalue: str) -> int:
+        return int(np.count_nonzero(values[scene, semivalue]))
 
     def sparse(semivalue: str) -> int:
         found = np.abs(values["boundary", semivalue])

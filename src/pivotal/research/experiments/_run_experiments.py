@@ -21,8 +21,7 @@ from pivotal.research.experiments._mislabel import MISLABEL
 from pivotal.research.experiments._result_cells import DataSource, ResultCache, measure_all
 from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
 from pivotal.research.experiments._scalability import SCALABILITY
-from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, look_up
-from pivotal.research.experiments._setup_file import keep_setup, kept_setups
+from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, keep_setup, kept_setups, look_up
 from pivotal.research.experiments._setup_page import write_setup_page
 from pivotal.research.experiments._write_up import find_table, write_page, write_table
 

@@ -1,16 +1,19 @@
-"""What one run of an experiment is made of: data sets, methods, repetitions, sizes."""
+"""What one run of an experiment is made of: data sets, methods, repetitions, sizes; and its note beside the tables."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+from pivotal.core.atomic import write_text
 from pivotal.research.datasets import names
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._result_cells import Cell, DataSource
 
-__all__ = ["Facts", "K", "Setup", "as_datasets", "as_methods", "look_up"]
+__all__ = ["Facts", "K", "Setup", "as_datasets", "as_methods", "keep_setup", "kept_setups", "look_up"]
 
 K: Final = 5  # the paper's number of neighbours
 _QUICK_DATA: Final = ("breast_cancer", "wine")
@@ -143,3 +146,50 @@ def look_up(chosen: Sequence[str], source: DataSource, echo: Callable[[str], obj
             continue
         found[name] = Facts(len(data), data.n_features, data.n_classes, data.variant, data.note)
     return found
+
+
+_FILE: Final = "setup.json"
+
+
+def keep_setup(folder: Path, experiment: str, setup: Setup, machine: str) -> None:
+    """Note with which setup an experiment was measured, and on what machine.
+
+    Parameters
+    ----------
+    folder : Path
+        Where its table is.
+    experiment : str
+        Its name.
+    setup : Setup
+    machine : str
+        What measured it.
+    """
+    known = _read(folder)
+    known[experiment] = {
+        "data": {name: asdict(facts) for name, facts in setup.data.items()},
+        "methods": list(setup.methods),
+        "runs": setup.runs,
+        "quick": setup.quick,
+        "seed": setup.seed,
+        "budget": setup.budget,
+        "machine": machine,
+    }
+    write_text(folder / _FILE, json.dumps(known, indent=1) + "\n")
+
+
+def kept_setups(folder: Path) -> dict[str, tuple[Setup, str]]:
+    """Return the setup and the machine of every experiment that was measured in this folder."""
+    found = {}
+    for name, kept in _read(folder).items():
+        data = {key: Facts(**facts) for key, facts in kept["data"].items()}
+        options = {key: kept[key] for key in ("runs", "quick", "seed", "budget")}
+        found[name] = Setup(data, tuple(kept["methods"]), **options), str(kept["machine"])
+    return found
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        kept: dict[str, Any] = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return kept

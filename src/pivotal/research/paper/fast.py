@@ -109,17 +109,7 @@ def tail_sums(layer: Layer, g: dict[int, int], i: int) -> Iterator[tuple[int, in
 def fast_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     """Compute the Banzhaf values by the paper's efficient dynamic program, in O(W k n^2).
 
-    Parameters
-    ----------
-    votes : sequence of int, length n
-        Signed votes, nearest first: positive for the right class, negative for the wrong one, zero for a third.
-    k : int
-        Number of neighbours that vote; may exceed n.
-
-    Returns
-    -------
-    list of Fraction, length n
-        Values, nearest first.
+    Parameters and values are those of `brute_force`.
 
     Examples
     --------

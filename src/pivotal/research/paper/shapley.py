@@ -37,17 +37,7 @@ def push_weight(m: int, k: int) -> Fraction:
 def shapley_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     """Compute the Shapley values by dynamic programming, in O(W k n^2).
 
-    Parameters
-    ----------
-    votes : sequence of int, length n
-        Signed votes, nearest first: positive for the right class, negative for the wrong one, zero for a third.
-    k : int
-        Number of neighbours that vote; may exceed n.
-
-    Returns
-    -------
-    list of Fraction, length n
-        Values, nearest first; they sum to the utility of all n players.
+    Parameters and values are those of `brute_force`; they sum to the utility of all n players.
 
     Examples
     --------
@@ -75,17 +65,7 @@ def shapley_dp(votes: Sequence[int], k: int) -> list[Fraction]:
 def shapley_unweighted_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     """Compute the Shapley values for unit votes, in O(k^2 n^2): `shapley_dp`, where W is no more than k.
 
-    Parameters
-    ----------
-    votes : sequence of int, length n
-        Signed votes, nearest first: +1 for the right class, -1 for the wrong one, 0 for a third.
-    k : int
-        Number of neighbours that vote; may exceed n.
-
-    Returns
-    -------
-    list of Fraction, length n
-        Values, nearest first.
+    Parameters and values are those of `brute_force`; votes are +1, -1 or 0.
     """
     votes, k = check_game(votes, k)
     check_unit(votes, instead="shapley_dp")

@@ -72,17 +72,7 @@ def subset_counts(votes: Sequence[int], k: int, i: int) -> Counts:
 def standard_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     """Compute the Banzhaf values by the paper's first dynamic program, in O(W n^4).
 
-    Parameters
-    ----------
-    votes : sequence of int, length n
-        Signed votes, nearest first: positive for the right class, negative for the wrong one, zero for a third.
-    k : int
-        Number of neighbours that vote; may exceed n.
-
-    Returns
-    -------
-    list of Fraction, length n
-        Values, nearest first.
+    Parameters and values are those of `brute_force`.
 
     Examples
     --------

@@ -112,17 +112,7 @@ def _swings(shift: int) -> list[tuple[int, int]]:
 def unweighted_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     """Compute the Banzhaf values for unit votes by the paper's specialised dynamic program, in O(n k^2).
 
-    Parameters
-    ----------
-    votes : sequence of int, length n
-        Signed votes, nearest first: +1 for the right class, -1 for the wrong one, 0 for a third.
-    k : int
-        Number of neighbours that vote; may exceed n.
-
-    Returns
-    -------
-    list of Fraction, length n
-        Values, nearest first.
+    Parameters and values are those of `brute_force`; votes are +1, -1 or 0.
 
     Examples
     --------
