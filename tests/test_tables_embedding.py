@@ -261,6 +261,41 @@ def test_rows_without_a_text_are_far_from_all_others(by):
     assert "; 4 texts without words are far from all others" in done(prepared)["text"]
 
 
+def test_rows_of_which_nothing_is_known_are_no_suspects(tmp_path, capsys):
+    """A picture that cannot be read says nothing of its label, and --fix does not guess another."""
+    for n in range(60):
+        folder = tmp_path / "pics" / "ab"[n % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        if n in (5, 20, 33):
+            (folder / f"{n}.png").write_bytes(b"not a picture")
+        else:
+            dark = (n % 2) ^ (n == 8)  # one label is wrong
+            noise = np.random.default_rng(n).integers(0, 60, (16, 16, 3))
+            Image.fromarray((noise + 150 * dark).astype("uint8")).save(folder / f"{n}.png")
+    out = tmp_path / "fixed.csv"
+    assert main(["clean", str(tmp_path / "pics"), "--fix", str(out)]) == 0
+    said = capsys.readouterr()
+    assert "3 of these rows have no text or image to judge them by: no suspects." in said.err
+    fixed = pd.read_csv(out)
+    changed = fixed[fixed.label != fixed.path.map(lambda path: path.split("/")[-2])]
+    assert [path.split("/")[-1] for path in changed.path] == ["8.png"]
+    found = pivotal.clean(tmp_path / "pics")
+    assert [found.ids[row] for row in found.suspects] == ["a/8.png"]
+    assert found.n_probable == 1
+    ready = pivotal.read_table(tmp_path / "pics")
+    assert sorted(ready.ids[ready.unknown]) == ["a/20.png", "b/33.png", "b/5.png"]
+
+
+def test_texts_without_words_count_as_unknown_where_there_is_nothing_else():
+    words, kinds = texts()
+    words[3], words[7] = None, "..."
+    for by in ("tfidf", "tfidf:5"):
+        alone = prepare(table_of(text=words, y=kinds), None, Roles("y", embedding=Embedding.of(by)))
+        assert alone.unknown.tolist() == [3, 7]
+        beside = table_of(text=words, x=np.arange(40.0) ** 2, y=kinds)
+        assert prepare(beside, None, Roles("y", embedding=Embedding.of(by))).unknown.size == 0
+
+
 def test_a_function_that_fails_is_named(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("text,y\none two,a\nthree,b\nfour one,a\nfive,b\n", encoding="utf-8")
     (tmp_path / "mine.py").write_text("def counts(texts):\n    return [len(texts) / 0]\n", encoding="utf-8")

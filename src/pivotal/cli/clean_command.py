@@ -140,6 +140,11 @@ def run(options: argparse.Namespace) -> int:
         progress=screen.progress,
         **{name: choice for name, choice in chosen.items() if choice is not None},
     )
+    if len(data.prepared.unknown):
+        from pivotal.analysis.label_errors.clean import set_aside
+
+        found = set_aside(found, data.prepared.unknown)
+        screen.note(f"{len(data.prepared.unknown)} of these rows have no text or image to judge them by: no suspects.")
     screen.tell(describe_count(found))
     screen.detail(f"votes: {', '.join(f'{name} {weight:.2f}' for name, weight in found.settings['weights'].items())}")
     top = options.top if options.top is not None else 0 if options.quiet else _SHOWN

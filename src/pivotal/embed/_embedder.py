@@ -41,6 +41,8 @@ class Embedder(ABC):
         What is embedded.
     missing_ : dict of str to int
         How many items of the last call were missing, by the reason.
+    absent_ : int64 array
+        The items of the last call that have no vector of their own: images that are missing, texts without words.
     """
 
     modality: Modality = "any"
@@ -56,6 +58,7 @@ class Embedder(ABC):
             raise ValueError(f"missing must be raise or fill; got {missing!r}.")
         self.missing, self.root, self.progress = missing, root, progress
         self.missing_: dict[str, int] = {}
+        self.absent_: IndexArray = np.empty(0, dtype=np.int64)
         self._mean: AnyArray | None = None
         self._radius = 0.0
         self._random = np.random.default_rng(0)
@@ -101,6 +104,7 @@ class Embedder(ABC):
             self._mean = there.mean(axis=0, dtype=np.float64)
             self._radius = float(np.sqrt(np.einsum("ij,ij->", off := there - self._mean, off) / len(there)))
             self._random = np.random.default_rng(0)
+        self.absent_ = absent
         if len(absent):
             directions = unit_rows(self._random.normal(size=(len(absent), vectors.shape[1])))
             vectors[absent] = self._mean + self._radius * directions

@@ -85,6 +85,7 @@ class TfidfText(Embedder):
         X = _side_by_side([rows for _, rows in made if rows is not None])
         blank = _blank(X)
         self._n_features, self._svd, self._n_blank = X.shape[1], None, len(blank)
+        self.absent_ = blank
         if self.n_components is None or self.n_components >= min(X.shape):
             return _with_blank(X, blank) if len(blank) else X
         from sklearn.decomposition import TruncatedSVD
@@ -99,7 +100,8 @@ class TfidfText(Embedder):
         X = _side_by_side([vectorizer.transform(texts) for vectorizer in self._parts])
         if self._svd is not None:
             return self._fill(unit_rows(self._svd.transform(X)), _blank(X), learn=False)
-        return _with_blank(X, _blank(X)) if self._n_blank else X
+        self.absent_ = _blank(X)
+        return _with_blank(X, self.absent_) if self._n_blank else X
 
 
 def _blank(X: Any) -> IndexArray:

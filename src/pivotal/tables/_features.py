@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pivotal.core.types import AnyArray
+from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._encoding import Encoding
 from pivotal.tables._feature_columns import FeatureColumns, ProfileRequest, read_columns
 from pivotal.tables._summary import TableSummary, summarise
@@ -19,6 +20,8 @@ from pivotal.tables.roles import ColumnChoice, Roles
 from pivotal.tables.table import Table
 
 __all__ = ["TableFeatures", "Training", "build"]
+
+_NONE: Final = np.empty(0, dtype=np.int64)
 
 
 class Training(NamedTuple):
@@ -48,11 +51,12 @@ class Training(NamedTuple):
 
 
 class TableFeatures(NamedTuple):
-    """Features of the training rows and of the test rows, and what was done to each column."""
+    """Features of the training rows and of the test rows, what was done to each column, and rows without any."""
 
     X: Any
     X_test: Any
     done: dict[str, str]
+    unknown: IndexArray
 
 
 def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], known: ColumnChoice) -> TableFeatures:
@@ -84,12 +88,15 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
     tables = [train] if test is None else [train, test]
     encoded = [encoding.encode(columns) for columns in read]
     apart: dict[str, list[Any]] = {}
+    unknown: list[IndexArray] = []
     for name, kind in embedded.items():
-        apart[name], done[name] = embed_column(tables, name, kind, known.embedded[name], question.roles.embedding)
+        column = embed_column(tables, name, kind, known.embedded[name], question.roles.embedding)
+        apart[name], done[name] = column.blocks, column.done
+        unknown.append(column.absent)
     for place, name in enumerate(train.beside):
         apart[name] = _beside(tables, place, done)
     if not apart:
-        return TableFeatures(encoded[0], encoded[1] if test is not None else None, done)
+        return TableFeatures(encoded[0], encoded[1] if test is not None else None, done, _NONE)
     places = encoding.places()
     n_together = min([places[name].start for name in question.of("vector")], default=encoding.n_features)
     apart = {name: [part[:, places[name]] for part in encoded] for name in question.of("vector")} | apart
@@ -100,7 +107,9 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
         for place, name in enumerate(apart):
             done[name] += _weight_in_words(place, len(apart), bool(together))
     X = [side_by_side(parts) for parts in zip(*every, strict=True)]
-    return TableFeatures(X[0], X[1] if test is not None else None, done)
+    alone = len(unknown) == len(every)  # nothing but what was embedded says what a row is
+    lost = reduce(np.intersect1d, unknown) if alone else _NONE
+    return TableFeatures(X[0], X[1] if test is not None else None, done, lost)
 
 
 def _medians(training: Training, test: TableSummary | None) -> dict[str, float]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from pivotal.core.pictures import describe_missing
 from pivotal.core.providers import provided
+from pivotal.core.types import IndexArray
 from pivotal.tables.columns import Kind, as_pictures, as_text
 from pivotal.tables.table import Table
 
@@ -93,10 +96,11 @@ def kinds_of(embedder: Any) -> tuple[str, ...]:
 
 
 class EmbeddedColumn(NamedTuple):
-    """Vectors of a column in the training table and in the test table, and what was done."""
+    """Vectors of a column in the training table and in the test table, what was done, and training rows without any."""
 
     blocks: list[Any]
     done: str
+    absent: IndexArray
 
 
 def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, embedding: Embedding) -> EmbeddedColumn:
@@ -125,12 +129,14 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
         )
     blocks: list[Any] = []
     missing: dict[str, int] = {}
+    absent: IndexArray = np.empty(0, dtype=np.int64)
     for place, table in enumerate(tables):
         items: Any = as_pictures(table, name) if wanted == "image" else list(as_text(table, name, {""}))
         if wanted == "image":
             model.root = table.folder or Path()
         try:
             blocks.append(model.transform(items) if place else model.fit_transform(items))
+            absent = absent if place else model.absent_
         except ValueError as error:
             raise ValueError(f"column {name!r} of {table.name} cannot be embedded: {error}") from error
         except _OF_CODE as error:
@@ -145,7 +151,7 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
     done = str(model.note)
     if missing:
         done += f"; {describe_missing(missing, 'embedded').rstrip('.')}; these are as far from all as rows at random"
-    return EmbeddedColumn(blocks, done)
+    return EmbeddedColumn(blocks, done, absent)
 
 
 # What code of the user's own raises when it is wrong.

@@ -42,6 +42,9 @@ class Prepared:
         Something to see for each row: paths, or contents of files.
     treatments : tuple of Treatment
         One per column.
+    unknown : int64 array
+        Rows of which nothing is known: their texts have no words, or their images cannot be read, and they have no
+        other features.
     """
 
     X: Any
@@ -53,6 +56,7 @@ class Prepared:
     text: list[str] | None = None
     images: list[Any] | None = None
     treatments: tuple[Treatment, ...] = field(default=())
+    unknown: IndexArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __str__(self) -> str:
         width = max(len(one.column) for one in self.treatments)
@@ -128,7 +132,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
             if name not in columns:
                 raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
     embedded = {name: kind for name, kind in used.items() if name in choice.embedded}
-    X, X_test, done = build(training.only(used), test, embedded, choice)
+    X, X_test, done, unknown = build(training.only(used), test, embedded, choice)
     for name, remark in [*amounts.items(), *choice.remarks.items()]:
         if name in done:
             done[name] += f"; {remark}"
@@ -149,6 +153,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
             *(Treatment(name, kind, done.get(name, what)) for name, (kind, what) in treatments.items()),
             *(Treatment(name, "vector", done[name]) for name in train.beside),
         ),
+        unknown=unknown,
     )
 
 

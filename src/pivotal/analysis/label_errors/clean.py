@@ -6,11 +6,14 @@ import inspect
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors
 from pivotal.core.providers import provided
+from pivotal.core.types import IndexArray
 
-__all__ = ["clean"]
+__all__ = ["clean", "set_aside"]
 
 _FINDING: Final = frozenset(inspect.signature(find_label_errors).parameters) - {"X", "y", "ids"}
 
@@ -31,7 +34,8 @@ def clean(source: Any, label: str | None = None, **options: Any) -> LabelErrors:
     Returns
     -------
     LabelErrors
-        As `find_label_errors` returns it; ``settings["columns"]`` says what was done to each column.
+        As `find_label_errors` returns it; ``settings["columns"]`` says what was done to each column. Rows without
+        features, as their text has no words or their image cannot be read, are no suspects.
 
     Examples
     --------
@@ -50,4 +54,13 @@ def clean(source: Any, label: str | None = None, **options: Any) -> LabelErrors:
     ready = provided("tables").read_table(source, label, **options)
     found = find_label_errors(ready.X, ready.y, ids=ready.ids, **finding)
     columns = {one.column: f"{one.kind}, {one.done}" for one in ready.treatments}
-    return replace(found, settings={**found.settings, "columns": columns})
+    return set_aside(replace(found, settings={**found.settings, "columns": columns}), ready.unknown)
+
+
+def set_aside(found: LabelErrors, rows: IndexArray) -> LabelErrors:
+    """Return label errors in which some rows are no suspects: those of which nothing is known but the label."""
+    if not len(rows) or found.probable.ndim > 1:
+        return found
+    probable = found.probable.copy()
+    probable[rows] = False
+    return replace(found, suspects=found.suspects[~np.isin(found.suspects, rows)], probable=probable)
