@@ -80,7 +80,7 @@ def reliability(counted: dict[str, Any]) -> str:
     lines = []
     for bound, said_of in ((False, "a number is claimed"), (True, "an upper bound only")):
         fresh = [one for key, one in counted.items() if kind_of(key).startswith("never") and one["bound"] == bound]
-        sums = np.sum([one["reliability"] for one in fresh], axis=0)
+        sums = np.sum([one["reliability"] for one in fresh], axis=0) if fresh else []
         lines += [[said_of, f"{said / n:.1%}", f"{n:.0f}", f"{wrong / n:.1%}"] for n, said, wrong in sums if n]
     return table(["", "said to be wrong, in the mean", "labels", "wrong"], lines)
 

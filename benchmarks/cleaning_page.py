@@ -160,8 +160,8 @@ def page(cells: dict[str, Any], counted: dict[str, Any], scale: list[dict[str, A
             by suspicion; chance has the share flipped. Voters, weights and the constants of the estimate were chosen on
             other draws (seeds 0 to 2, for text also 20 to 22) of the same data sets, iris apart. How text is treated
             was settled after a first look at these numbers, to save time: without rbf and with 800 landmarks
-            rather than 1500, which cost 0.01 on text. The numbers of text are from before the nearest rows voted there,
-            too, which added 0.009 on the ten draws by which that was decided."""
+            rather than 1500, which cost 0.01 on text. That the nearest rows vote there, too, was decided on ten
+            other draws, on which it added 0.009."""
         ),
         "",
         *words(

@@ -341,6 +341,23 @@ def test_numbers_to_predict():
     assert found.settings["task"] == "regression"
 
 
+def test_integers_to_predict_need_a_word():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    y = np.round(100 * X[:, 0] + 500).astype(int)
+    y[7] *= 10
+    with pytest.raises(ValueError, match=r'look like amounts\. Pass task="regression"'):
+        pivotal.check(X, y)
+    found = pivotal.check(X, y, task="regression", only=["label_errors", "conflicts", "weak_groups"])
+    assert found["label_errors"].rows[0] == 7
+    assert found.label_errors.settings["task"] == "regression"
+    assert found.settings["task"] == "regression"
+    names = pivotal.check(X, y, task="classification", only=["class_imbalance"])
+    assert names.settings["n_classes"] == len(np.unique(y))
+    with pytest.raises(ValueError, match=r"task must be one of auto, classification, regression; got 'multilabel'\."):
+        pivotal.check(X, y, task="multilabel")
+
+
 def test_without_labels_and_with_sparse_rows():
     X, _ = load_digits(return_X_y=True)
     rows = sparse.csr_array(X[:200])

@@ -95,6 +95,18 @@ def test_numbers_need_a_word(tmp_path, capsys):
     assert run("check", tmp_path / "houses.csv", "--label", "price", "--regression", "--skip", "label_errors") == 0
 
 
+def test_amounts_are_integers_too(tmp_path, capsys):
+    a = np.random.default_rng(0).standard_normal(200)
+    price = np.round(100 * a + 500).astype(int)
+    price[7] *= 10
+    pd.DataFrame({"a": a, "price": price}).to_csv(tmp_path / "houses.csv", index=False)
+    words = ["check", tmp_path / "houses.csv", "--label", "price", "--only", "label_errors,conflicts"]
+    assert run(*words, "--regression", "--fail-on", "label_errors", "-o", tmp_path / "found.csv") == 1
+    assert "of 200 look" in capsys.readouterr().out
+    assert pd.read_csv(tmp_path / "found.csv")["row"][0] == 7
+    assert run(*words, "--classes") == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -101,6 +101,7 @@ def run(options: argparse.Namespace) -> int:
         ready.y_test,
         owners=ready.owners,
         columns=_columns(options, data),
+        task="regression" if data.regression else "classification",
         only=options.only,
         skip=options.skip,
         thresholds=options.threshold,

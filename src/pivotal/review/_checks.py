@@ -31,7 +31,7 @@ def check_rows(X: Any, y: AnyArray, X_test: Any, **how: Any) -> tuple[CheckQueue
         What else to pass to it: neighbors, ids, n_jobs.
     """
     wanted = [name for name in LOOKED_FOR if X_test is not None or name != "leakage"]
-    return findings_of(check(X, y, X_test, only=wanted, **how))
+    return findings_of(check(X, y, X_test, task="classification", only=wanted, **how))
 
 
 def findings_of(found: CheckUp) -> tuple[CheckQueue, ...]:

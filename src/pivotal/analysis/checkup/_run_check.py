@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from pivotal.analysis.checkup._row_order import find_order
 from pivotal.analysis.checkup._weak_groups import find_clusters, find_weak_groups, how_good
 from pivotal.analysis.checkup._worth import find_harmful, find_idle, value_rows
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
+from pivotal.analysis.label_errors._find import classes_among
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses
 from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
@@ -73,6 +74,7 @@ def check(
     *,
     owners: npt.ArrayLike | None = None,
     columns: pd.DataFrame | None = None,
+    task: Literal["auto", "classification", "regression"] = "auto",
     only: Collection[str] | str | None = None,
     skip: Collection[str] | str = (),
     thresholds: Mapping[str, float] | None = None,
@@ -98,7 +100,7 @@ def check(
     X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
         Features, scaled as for a nearest-neighbour model. Gaps are a finding, and filled with medians for the others.
     y : array-like of shape (n_rows,), optional
-        Labels: classes, or numbers with fractions. Without them, what needs them is not looked for.
+        Labels: classes, or numbers to be predicted. Without them, what needs them is not looked for.
     X_test : array-like of shape (n_test, n_features), optional
         Test rows, prepared as X was: training rows among them are leakage, and they say which rows have no value.
     y_test : array-like of shape (n_test,), optional
@@ -107,6 +109,8 @@ def check(
         Whose row it is: a way to group rows.
     columns : pandas DataFrame of n_rows rows, optional
         The columns as they were before they became features, for what is said about columns; X itself by default.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y holds. Fractions are numbers to be predicted, and all else holds classes.
     only, skip : names of findings, optional
         What to look for, and what not; see `pivotal.analysis.checkup.KINDS`.
     thresholds : mapping of str to float, optional
@@ -147,7 +151,7 @@ def check(
     count_threads(n_jobs)
     if metric == "precomputed":
         raise ValueError('a check-up compares rows of features; got metric="precomputed". Use another metric.')
-    given = _read(X, y, columns, ids)
+    given = _read(X, y, columns, ids, task)
     given = replace(
         given,
         owners=None if owners is None else as_ids(owners, given.n_rows),
@@ -172,6 +176,7 @@ def check(
         kept = KeptLists(index, min(KEPT, given.n_rows - 1))
         if "label_errors" in wanted and given.y is not None:
             how = {
+                "task": "regression" if given.regression else "classification",
                 "metric": metric,
                 "metric_params": metric_params,
                 "random_state": int(rng.integers(2**31)),
@@ -323,8 +328,10 @@ def _why(name: str, given: _Given) -> str:
     return "the columns of sparse features are not looked at one by one; pass columns."
 
 
-def _read(X: Any, y: Any, columns: pd.DataFrame | None, ids: npt.ArrayLike | None) -> _Given:
+def _read(X: Any, y: Any, columns: pd.DataFrame | None, ids: npt.ArrayLike | None, task: str) -> _Given:
     """Check what was passed, and fill the gaps."""
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(f"task must be one of auto, classification, regression; got {task!r}.")
     content = columns
     if content is None:
         content = pd.DataFrame() if is_sparse(X) else X if isinstance(X, pd.DataFrame) else _as_frame(X)
@@ -337,14 +344,14 @@ def _read(X: Any, y: Any, columns: pd.DataFrame | None, ids: npt.ArrayLike | Non
     if y is None:
         return _Given(features, content, None, nothing, np.empty(0), regression=False, ids=names)
     array = as_array(y)
-    regression = array.dtype.kind == "f" and bool((array[np.isfinite(array)] % 1.0 != 0.0).any())
-    if regression:
+    fractions = array.dtype.kind == "f" and bool((array[np.isfinite(array)] % 1.0 != 0.0).any())
+    if task == "regression" or (task == "auto" and fractions):
         labels: AnyArray = as_responses(y, "y")
         check_same_length(features, labels, "X", "y")
         return _Given(features, content, labels, nothing, np.empty(0), regression=True, ids=names)
     labels = as_labels(y, "y")
     check_same_length(features, labels, "X", "y")
-    known, codes, _ = ClassCodes.encoding(labels)
+    known, codes, _ = ClassCodes.encoding(labels, classes=classes_among(labels, said=task != "auto"))
     return _Given(features, content, labels, codes, np.asarray(known.classes), regression=False, ids=names)
 
 

@@ -30,7 +30,7 @@ from pivotal.core.validation import check_k, check_same_length, is_sparse
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["Task", "find_label_errors", "find_with_voters"]
+__all__ = ["Task", "classes_among", "find_label_errors", "find_with_voters"]
 
 Task = Literal["auto", "classification", "regression", "multilabel"]
 _TASKS: Final = ("auto", "classification", "regression", "multilabel")
@@ -207,7 +207,7 @@ def _find(
         return find_wrong_numbers(request, labels)
     if kind == "multilabel":
         return find_wrong_cells(request, labels, _names_of(y, labels.shape[1]))
-    known, codes, _ = ClassCodes.encoding(labels, classes=_classes(labels, said=task != "auto"))
+    known, codes, _ = ClassCodes.encoding(labels, classes=classes_among(labels, said=task != "auto"))
     if kept is not None:
         kept.codes, kept.labels = codes, known.classes.to_numpy()
     return find_wrong_classes(request, labels, codes, len(known.classes), kept)
@@ -226,7 +226,7 @@ def _task_of(y: Any, task: object) -> str:
     return "regression" if numbers and (array != np.floor(array)).any() else "classification"
 
 
-def _classes(labels: AnyArray, *, said: bool) -> AnyArray | None:
+def classes_among(labels: AnyArray, *, said: bool) -> AnyArray | None:
     """Turn down integers that look like amounts, unless they were said to be classes; return these, or None for all."""
     numbers = numbers_among(labels)
     if numbers is None:
