@@ -331,10 +331,6 @@ class Session:
         while (left := self._last_change + _PAUSE - time.monotonic()) > 0.0:
             time.sleep(left)
 
-    def is_unsuspected(self, row: int) -> bool:
-        """Whether a row was no suspect at the start."""
-        return bool(self._unsuspected[row])
-
     @property
     def unsuspected(self) -> npt.NDArray[np.bool_]:
         """Rows that were no suspects at the start; shape (n_rows,)."""
