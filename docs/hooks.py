@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,29 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             markdown = markdown.replace(f"]({source})", f"]({made})")
         markdown = markdown.replace("[changelog.d](changelog.d/README.md)", "`changelog.d/`")  # not a page
     return markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Link public names, wherever text and docstrings name them as code, to the reference."""
+    # What is a link already, a heading or a block of code stays as it is.
+    parts = re.split(r"(<(a|autoref|pre|h[1-6])\b.*?</\2>)", html, flags=re.DOTALL)
+    parts[::3] = [_NAMED.sub(_link, part) for part in parts[::3]]
+    del parts[2::3]  # names of tags
+    return re.sub(r"<td\b.*?</td>", _breakable, "".join(parts), flags=re.DOTALL)
+
+
+def _breakable(cell: re.Match[str]) -> str:
+    """Let long code in a table break where a reader would break it."""
+    return re.sub(r"(?<=<code>)[^<]{16,}(?=</code>)", lambda code: re.sub(r"([.(=_,/])", r"\1<wbr>", code[0]), cell[0])
+
+
+_NAMED = re.compile(r"<code>(pivotal\.\w+)(?:\([^<]*\))?</code>")
+
+
+def _link(found: re.Match[str]) -> str:
+    name = found[1].removeprefix("pivotal.")
+    known = name in pivotal._MODULE_OF and name != "__version__"
+    return f'<autoref identifier="{found[1]}">{found[0]}</autoref>' if known else found[0]
 
 
 def reference() -> dict[str, str]:

@@ -14,7 +14,7 @@ CAVEATS: Final = (
     "The text predicts as many points as were flipped; precision, recall and F1 are then one number. In the printed "
     "tables they differ, in the proportions of a prediction of twice as many points. Both readings are given here.",
     "The printed table called AUC-ROC has about 0.06 for random values, where a ROC AUC has 0.5. It is not a ROC "
-    "area; its order of methods can be compared, its figures cannot.",
+    "AUC; its order of methods can be compared, its numbers cannot.",
     "The printed means and deviations fit two runs with 11 flipped labels each (our inference): 0.03 in F1 is one "
     "label. Orders of methods are compared here, not digits.",
 )
