@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import flat
 import pivotal
@@ -330,6 +330,36 @@ def test_what_is_expected_is_measured_on_rows_that_took_no_part(noisy):
     assert len(found.estimates) == 2
 
 
+def test_random_selections_are_bound_by_the_same_wishes(noisy):
+    X, y, _, _ = noisy
+    groups, prices = np.arange(160) // 8, np.where(np.arange(160) % 2 == 0, 1.0, 25.0)
+    rng = np.random.default_rng(0)
+    drawn = pivotal.select(X, y, 30, groups=groups, include=[0], exclude=[9], **QUICK).estimation.wishes.draw(rng)
+    np.testing.assert_array_equal(drawn, np.flatnonzero(np.isin(groups, groups[drawn])))
+    assert 22 < len(drawn) <= 30
+    assert {0, 7} <= set(drawn.tolist())
+    assert not set(range(8, 16)) & set(drawn.tolist())
+    drawn = pivotal.select(X, y, prices=prices, budget=60.0, include=[1], **QUICK).estimation.wishes.draw(rng)
+    assert 1 in drawn
+    assert 35.0 < prices[drawn].sum() <= 60.0
+    few = pivotal.select(X, y, 20, include=[3, 4], **QUICK).estimation.wishes.draw(rng)
+    assert len(np.unique(few)) == 20
+    assert {3, 4} <= set(few.tolist())
+
+
+def test_the_smallest_group_can_be_estimated_and_kept(noisy):
+    """Of a fold's rows a smaller share would not hold any group."""
+    X, _, true, _ = noisy
+    groups = np.arange(160) // 8
+    found = pivotal.select(X, true, 8, groups=groups, **QUICK)
+    assert len(found) == 8
+    assert found.expect(n_folds=2, n_draws=1).n_judged == 160
+    kept = pivotal.select(X, true, keep=0.9, groups=groups, **QUICK)
+    assert len(kept) % 8 == 0
+    dear = pivotal.select(X, true, prices=np.ones(160), budget=8.0, groups=groups, **QUICK)
+    assert dear.expect(n_folds=2, n_draws=1).n_judged == 160
+
+
 def test_labels_without_any_structure_promise_nothing():
     """Where nothing can be learned, no selection may look better than it is."""
     rng = np.random.default_rng(0)
@@ -490,8 +520,34 @@ def test_one_row_and_models_that_are_none_are_refused(noisy):
     found = pivotal.select(X, y, 10, method="random")
     with pytest.raises(TypeError, match="a class"):
         found.expect(LogisticRegression)
+    with pytest.raises(TypeError, match="got KNeighborsRegressor, which predicts numbers"):
+        found.expect(KNeighborsRegressor())
     with pytest.raises(ValueError, match="n_folds"):
         found.expect(n_folds=1)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.arange(40) / 7.0, r"amounts such as 0.142.*pandas.qcut.*utility=\"regression\""),
+        (np.arange(18, 58), "amounts such as 18"),
+        (np.eye(2)[np.arange(40) % 2], "one label per row; got several"),
+        ([["cat"], ["cat", "dog"]] * 20, "one label per row; got several"),
+        (pd.Series([["cat"], ["cat", "dog"]] * 20), "one label per row; got several"),
+        (np.zeros((40, 1)), r"Use y.ravel\(\)"),
+    ],
+)
+@pytest.mark.parametrize("call", [lambda X, y: pivotal.select(X, y, 5, n_trees=0), pivotal.remove_harmful])
+def test_labels_of_other_tasks_are_refused_with_what_to_do(y, message, call):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(ValueError, match=message):
+        call(X, y)
+
+
+def test_texts_are_turned_into_vectors_first():
+    for texts in (["a cat", "a dog"] * 20, pd.Series(["a cat", "a dog"] * 20, index=range(5, 45))):
+        with pytest.raises(ValueError, match=r"got texts.*pivotal.embed"):
+            pivotal.select(texts, [0, 1] * 20, 5)
 
 
 def test_numbers_and_quotas():

@@ -47,7 +47,8 @@ class Expectation:
     accuracy, accuracy_error : float
         Of a model fitted to the selection, and the standard error over the rows it was judged on.
     random, random_error : float
-        The same for as many rows drawn at random, mean of several draws.
+        The same for as many rows drawn at random, mean of several draws; for whole groups, or rows within the budget,
+        where these were asked for.
     everything, everything_error : float
         The same for all rows.
     gain, gain_error : float
@@ -90,7 +91,7 @@ class Expectation:
 
     def __str__(self) -> str:
         return (
-            f"expected accuracy {_percent(self.accuracy, self.accuracy_error)}; as many rows at random "
+            f"expected accuracy {_percent(self.accuracy, self.accuracy_error)}; random selections "
             f"{_percent(self.random, self.random_error)}; everything "
             f"{_percent(self.everything, self.everything_error)} ({self.model}, {self.n_judged} rows that took no part)"
         )
@@ -135,7 +136,8 @@ class Estimation:
         """Return what to expect of selections of some sizes.
 
         With the rows as queries, a fold's rows are omitted, and as large a share of the others is selected. With test
-        data, a fold of these is omitted from the queries.
+        data, a fold of these is omitted from the queries. Random selections fulfil the wishes as well, apart from
+        quotas.
         """
         data = self.data
         folds = self.folds()
@@ -162,10 +164,8 @@ class Estimation:
                         raise KeyboardInterrupt  # half a search says nothing of a whole one
                     chosen = made.rows
                     right[s, start:stop] = self.correct(rows[chosen], held)
-                    free = np.flatnonzero(~wishes.exclude)
                     for draw in range(self.n_draws):
-                        some = rng.choice(free, len(chosen), replace=False)
-                        chance[draw, s, start:stop] = self.correct(rows[some], held)
+                        chance[draw, s, start:stop] = self.correct(rows[wishes.draw(rng)], held)
                     bar.update(1)
                 start = stop
         targets = data.targets[judged]

@@ -203,6 +203,11 @@ class Selection:
         ):
             kind = f"{model.__name__}, a class" if isinstance(model, type) else type(model).__name__
             raise TypeError(f"model must be a scikit-learn classifier, with fit and predict; got {kind}.")
+        tags = model.__sklearn_tags__() if model is not None and hasattr(model, "__sklearn_tags__") else None
+        if tags is not None and tags.estimator_type == "regressor":
+            raise TypeError(
+                f"model must be a classifier, as rows have classes; got {type(model).__name__}, which predicts numbers."
+            )
         return replace(
             self._source,
             model=model,

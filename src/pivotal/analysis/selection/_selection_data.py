@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pivotal.core.labels import ClassCodes, as_labels, check_same_kind
+from pivotal.core.labels import (
+    ClassCodes,
+    as_array,
+    as_labels,
+    check_same_kind,
+    look_like_amounts,
+    numbers_among,
+)
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
@@ -75,7 +82,7 @@ class SelectionData:
         if (X_test is None) != (y_test is None):
             given, missing = ("y_test", "X_test") if X_test is None else ("X_test", "y_test")
             raise ValueError(f"queries need features and labels; got {given} without {missing}. Pass both or neither.")
-        features, labels = check_features(X, "X"), as_labels(y, "y")
+        features, labels = _read_features(X, "X"), _read_labels(y, "y")
         check_same_length(features, labels, "X", "y")
         if len(labels) < 2:
             raise ValueError("a selection needs at least two rows to choose from; got 1. Add rows.")
@@ -88,7 +95,7 @@ class SelectionData:
         queries, targets = None, codes
         if X_test is not None:
             like = None if metric == "precomputed" else features
-            queries, truth = check_features(X_test, "X_test", like=like), as_labels(y_test, "y_test")
+            queries, truth = _read_features(X_test, "X_test", like=like), _read_labels(y_test, "y_test")
             check_same_length(queries, truth, "X_test", "y_test")
             check_same_kind(labels, truth)
             # A class that no row has stays a class of its own: no choice of rows helps to predict it.
@@ -161,3 +168,35 @@ class SelectionData:
         return replace(
             self, queries=self.queries[queries], targets=self.targets[queries], weights=self.weights[queries]
         )
+
+
+def _read_features(X: Any, name: str, like: Any = None) -> Any:
+    """Return features as `check_features` does; say what to do with texts."""
+    if isinstance(X, list | tuple | np.ndarray | pd.Series) and len(X) and isinstance(next(iter(X)), str):
+        raise ValueError(f"{name} must hold numbers; got texts. Turn them into vectors first, see pivotal.embed.")
+    return check_features(X, name, like=like)
+
+
+def _read_labels(y: Any, name: str) -> AnyArray:
+    """Return labels as `as_labels` does; say what to do with several labels a row, and with numbers to predict."""
+    try:
+        given = as_array(y)
+        several = given.ndim == 2 and given.shape[1] > 1
+        several |= given.ndim == 1 and any(isinstance(label, list | set | frozenset) for label in given[:1])
+    except ValueError:  # lists of different lengths
+        several = True
+    if several:
+        raise ValueError(
+            f"{name} must have one label per row; got several. Select for each label in turn, or make every set of "
+            "labels a class of its own."
+        )
+    numbers = numbers_among(given) if given.ndim == 1 and given.size else None
+    if numbers is not None and np.isfinite(numbers).all():
+        fractions = numbers[numbers != np.floor(numbers)]
+        odd = fractions if fractions.size else numbers
+        if fractions.size or look_like_amounts(*np.unique(numbers, return_counts=True)):
+            raise ValueError(
+                f"{name} must hold class labels; got amounts such as {odd[0]}. Cut them into classes, as pandas.qcut "
+                'does, or rank the rows by pivotal.value(..., utility="regression"); if they name classes, pass text.'
+            )
+    return as_labels(y, name)

@@ -26,7 +26,7 @@ def smallest_keeping(estimation: Estimation, keep: float) -> Expectation:
         Share of the accuracy.
     """
     most, n_classes = estimation.wishes.n, estimation.data.n_classes
-    minimum = max(int(estimation.wishes.include.sum()), min(n_classes, most))
+    minimum = max(int(estimation.wishes.include.sum()), int(estimation.wishes.cheapest), min(n_classes, most))
     sizes = sorted({min(most, max(minimum, round(share * most))) for share in _SHARES})
     found = estimation.of_sizes(sizes)
     first = next((i for i, expected in enumerate(found) if _keeps(expected, keep)), None)

@@ -111,10 +111,8 @@ class Surroundings:
         data = self.data
         n_others = data.n_rows - data.each_other
         length = n_others if self.whole else min(n_others, _SPARE * self.k * -(-data.n_rows // n) + 50)
-        asked = np.arange(len(data.targets))
         most = max(_FEWEST_QUERIES, _ENTRIES // length)
-        if not self.whole and len(asked) > most:
-            asked = np.sort(np.random.default_rng(self.seed).choice(asked, most, replace=False))
+        asked = np.arange(len(data.targets)) if self.whole or len(data.targets) <= most else self._sample(most)
         near = self._nearest(asked, length)
         shares = np.append(data.class_counts() / data.n_rows, 0.0)
         targets, weights, absent = data.targets[asked], data.weights[asked], shares[data.targets[asked]]
@@ -123,6 +121,10 @@ class Surroundings:
         lists = np.concatenate([near, self._by_leaves(asked, near)])
         both = [np.tile(part, 2) for part in (targets, absent, weights / 2.0)]
         return Coalition(lists, data.codes, both[0], k=self.k, absent=both[1], weights=both[2])
+
+    def _sample(self, n: int) -> IndexArray:
+        """Return some of the queries."""
+        return np.sort(np.random.default_rng(self.seed).choice(len(self.data.targets), n, replace=False))
 
     def _nearest(self, asked: IndexArray, length: int) -> CodeArray:
         """Return the nearest rows of some queries."""

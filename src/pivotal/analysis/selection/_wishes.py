@@ -118,12 +118,14 @@ class Wishes:
         include, exclude = self.include[rows], self.exclude[rows]
         groups = None if self.groups is None else pd.factorize(self.groups[rows])[0].astype(np.int32)
         prices, budget = None if self.prices is None else self.prices[rows], self.budget
+        fewer = replace(self, include=include, exclude=exclude, groups=groups, prices=prices)
         if budget is not None:
             assert self.prices is not None
             costs = self.prices[rows]
-            budget = max(budget * float(costs.sum() / self.prices.sum()), float(costs[include].sum()))
-        n = min(max(round(self.n * share), 1, int(include.sum())), int((~exclude).sum()))
-        return replace(self, n=n, include=include, exclude=exclude, groups=groups, prices=prices, budget=budget)
+            budget = max(budget * float(costs.sum() / self.prices.sum()), float(costs[include].sum()), fewer.cheapest)
+        at_least = int(fewer.cheapest) if budget is None else 1
+        n = min(max(round(self.n * share), at_least, int(include.sum())), int((~exclude).sum()))
+        return replace(fewer, n=n, budget=budget)
 
     def sized(self, n: int) -> Wishes:
         """Return the same wishes for another number of rows, or for a budget in proportion."""
@@ -132,6 +134,36 @@ class Wishes:
         assert self.prices is not None
         budget = max(self.budget * n / self.n, float(self.prices[self.include].sum()))
         return replace(self, n=n, budget=budget)
+
+    def _units(self) -> tuple[IndexArray, FloatArray]:
+        """Return what is chosen whole, a number for each row, and what each such unit takes of the size or budget."""
+        n_rows = len(self.include)
+        units = np.arange(n_rows) if self.groups is None else self.groups.astype(np.int64)
+        costs = np.ones(n_rows) if self.budget is None or self.prices is None else self.prices
+        return units, np.bincount(units, costs).astype(np.float64)
+
+    @property
+    def cheapest(self) -> float:
+        """What the smallest group takes of the size, or the cheapest unit of the budget; 0 if nothing may be chosen."""
+        units, costs = self._units()
+        return float(costs[units[~self.exclude]].min(initial=np.inf)) if not self.exclude.all() else 0.0
+
+    def draw(self, rng: np.random.Generator) -> IndexArray:
+        """Return a random selection: rows that must be in, and others, groups or purchases while they fit."""
+        free = np.flatnonzero(~self.exclude & ~self.include)
+        must = np.flatnonzero(self.include)
+        if self.by_row:
+            return np.concatenate([must, rng.choice(free, self.n - len(must), replace=False)])
+        units, costs = self._units()
+        limit = (float(self.n) if self.budget is None else self.budget) * (1 + _ROUNDING)
+        taken = np.zeros(len(costs), np.bool_)
+        taken[units[must]] = True
+        spent = float(costs[taken].sum())
+        for unit in rng.permutation(np.unique(units[free])).tolist():
+            if spent + costs[unit] <= limit:
+                taken[unit] = True
+                spent += float(costs[unit])
+        return np.flatnonzero(taken[units])
 
 
 def as_number(size: object, n_rows: int) -> int:
