@@ -253,3 +253,18 @@ def test_of_many_rows_fewer_trees_give_each_row_as_many_votes() -> None:
         left = (1.0 - 1.0 / n_rows) ** drawn
         assert count_trees(n_rows, 100) * left == pytest.approx(100 * np.exp(-1.0), abs=1.0)
     assert count_trees(5, 1) == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_of_far_more_columns_than_rows_no_voter_learns_the_given_labels(seed: int) -> None:
+    """Columns that fit wrong labels by chance do not make the Laplace kernel agree with them."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(150, 4000)), rng.integers(0, 2, 150)
+    by_chance = find_label_errors(X, y)
+    assert by_chance.n_wrong.upper_bound_only
+    assert find_label_errors(X, y, voters="laplace").support.mean() < 0.55  # 0.5 is no knowledge
+    X[:, :40] += 2.0 * np.where(y == 1, 1.0, -1.0)[:, np.newaxis] * rng.random((150, 40))
+    flipped = rng.permutation(150) < 15
+    errors = find_label_errors(X, np.where(flipped, 1 - y, y))
+    assert errors.n_wrong.low <= 15 <= errors.n_wrong.high
+    assert flipped[errors.order[:15]].mean() > 0.6

@@ -16,6 +16,7 @@ __all__ = ["Columns", "Kernel", "Landmarks", "column_scale"]
 Kernel = Literal["linear", "rbf", "laplace"]
 _JITTER: Final = 1e-6
 _ROWS_FOR_WIDTH: Final = 200  # landmarks whose distances say how wide a kernel is
+_BY_CHANCE: Final = 0.3  # of the mean importance, what each column gets for every further n_rows columns
 
 
 class Columns:
@@ -94,6 +95,9 @@ def column_scale(X: Any, importance: FloatArray | None) -> FloatArray | None:
 
     Sparse columns keep their spread, which says how rare they are. Shape (n_features,), or None for 1.
 
+    Of more columns than rows, a forest finds some important by chance: those that fit the labels as given, wrong ones
+    among them. A regression on these would agree with every label. So all columns get some importance there.
+
     Parameters
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
@@ -103,7 +107,11 @@ def column_scale(X: Any, importance: FloatArray | None) -> FloatArray | None:
         return None if importance is None else _relative(importance) ** 0.25
     std = X.std(axis=0, dtype=np.float64)
     scale = np.where(std > 0.0, 1.0 / np.where(std > 0.0, std, 1.0), 0.0)
-    return scale if importance is None else scale * np.sqrt(_relative(importance))
+    if importance is None:
+        return scale
+    n_rows, n_features = X.shape
+    by_chance = _BY_CHANCE * max(0.0, n_features / n_rows - 1.0) * float(importance.mean())
+    return scale * np.sqrt(_relative(importance + by_chance))
 
 
 def _relative(importance: FloatArray) -> FloatArray:
