@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ class Running:
     def stop(self, how: int = signal.SIGINT) -> str:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        said: str = self.process.communicate(timeout=60)[0]
+        said: str = self.process.communicate(timeout=300)[0]
         return said
 
 
@@ -81,8 +82,10 @@ def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     with playwright.sync_playwright() as driver:
-        # Containers often run tests as root, for whom Chromium's sandbox does not start. A strange name leads here.
-        switches = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+        # Containers often run tests as root, for whom Chromium's sandbox does not start. Two names lead here.
+        names = ("evil.example", socket.gethostname())
+        rules = ", ".join(f"MAP {name} 127.0.0.1" for name in names)
+        switches = ["--no-sandbox", "--disable-gpu", f"--host-resolver-rules={rules}"]
         running = driver.chromium.launch(executable_path=CHROMIUM, args=switches)
         yield running
         running.close()
@@ -100,13 +103,13 @@ class Opened:
         context = self._browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
         self._contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)  # a busy machine takes its time; whoever waits for nothing waits no longer
         page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self._note(request.url, url))
         page.goto(url)
         if url.startswith("http"):
-            page.wait_for_selector("#strip:not([hidden])")
+            page.wait_for_selector("#strip:not([hidden])", timeout=400_000)
         return page
 
     def _note(self, address: str, url: str) -> None:

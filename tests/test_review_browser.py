@@ -68,7 +68,7 @@ def test_from_the_table_to_the_cleaned_table_by_keyboard_alone(digits: Path, run
     page.focus("dialog footer button")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Finished.")
-    said = review.process.communicate(timeout=60)[0]
+    said = review.process.communicate(timeout=300)[0]
     assert review.process.returncode == 0, said
     assert digits.read_bytes() == before
     expected = frame.copy()
@@ -303,7 +303,7 @@ def test_many_rows_by_keyboard_with_a_note(digits: Path, run: Any, opened: Opene
     page.click("#finish")
     page.click("dialog footer button")
     page.wait_for_selector("text=Finished.")
-    review.process.communicate(timeout=60)
+    review.process.communicate(timeout=300)
     written = pd.read_csv(decisions)
     noted = written[written["action"] == "note"]
     assert sorted(noted["row"]) == sorted([first, *rows])

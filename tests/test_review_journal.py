@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pivotal.review._journal import Journal, JournalEntry, JournalError, Proposal
+from pivotal.review._journal import Journal, JournalEntry, JournalError, Proposal, check_journal
 from pivotal.review._record import Record
 
 FACTS = {"fingerprint": "abc", "table": "train.csv", "label": "y", "rows": "9"}
@@ -117,6 +117,47 @@ def test_a_journal_of_a_later_version_is_refused(tmp_path):
     base.close()
     with pytest.raises(JournalError, match="format 99"):
         Journal(path, FACTS)
+
+
+def test_a_damaged_journal_is_refused_and_left_alone(tmp_path, opened):
+    path = tmp_path / "j.db"
+    journal = opened(path)
+    for number in range(40):
+        journal.append([proposal(row, note="words " * 50) for row in range(9)], reviewer="ann", batch=str(number))
+    journal.close()
+    whole = path.read_bytes()
+    assert len(whole) > 60_000
+    for damaged in (whole[:20_480], whole[:12_288] + b"\xff" * 8192 + whole[20_480:]):
+        path.write_bytes(damaged)
+        with pytest.raises(JournalError, match="is damaged"):
+            Journal(path, FACTS)
+        assert path.read_bytes() == damaged
+    path.write_bytes(whole)
+    assert len(opened(path).since(0)) == 360
+
+
+def test_a_journal_is_checked_before_it_is_needed(tmp_path, opened):
+    path = tmp_path / "j.db"
+    check_journal(path, FACTS)
+    assert not path.exists()  # nothing is made
+    with pytest.raises(OSError, match="cannot be made there"):
+        check_journal(tmp_path / "no" / "j.db", FACTS)
+    opened(path)
+    check_journal(path, FACTS)
+    with pytest.raises(JournalError, match="other content than train"):
+        check_journal(path, {**FACTS, "fingerprint": "abd"})
+
+
+def test_a_full_disk_takes_nothing_and_leaves_all_that_was_there(tmp_path, opened):
+    journal = opened(tmp_path / "j.db")
+    pages = journal._base.execute("PRAGMA page_count").fetchone()[0]
+    journal._base.execute(f"PRAGMA max_page_count = {pages + 2}")
+    journal.append([proposal(1)], reviewer="ann", batch="1")
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        journal.append([proposal(row, note="words " * 1000) for row in range(9)], reviewer="ann", batch="2")
+    assert [entry.row for entry in journal.since(0)] == [1]
+    journal._base.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    assert len(journal.append([proposal(8)], reviewer="ann", batch="later")) == 1
 
 
 def test_two_processes_on_one_journal_see_each_other(tmp_path, opened):

@@ -79,7 +79,7 @@ def test_what_was_answered_is_there_after_every_kill(digits: Path, tmp_path: Pat
     ask("api/undo", {**QUEUE, "batch": "u"})
     ask("api/finish", {})
     ask.close()
-    review.process.communicate(timeout=60)
+    review.process.communicate(timeout=300)
     written = pd.read_csv(decisions)
     assert written["row"].tolist() == list(range(n_decided - 1))
     dropped = [row for row in range(n_decided - 1) if row % 3 == 0]

@@ -81,7 +81,7 @@ def test_hostile_cells_do_nothing(hostile: Path, run: Any, opened: Opened, tmp_p
     assert page.locator("main script, main iframe, dialog script").count() == 0
     page.click("dialog footer button")
     page.wait_for_selector("text=Finished.")
-    review.process.communicate(timeout=60)
+    review.process.communicate(timeout=300)
     sent = opened(report.as_uri())
     assert sent.evaluate("window.hacked") is None
     assert sent.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -130,7 +130,7 @@ def test_everyone_can_use_it(digits: Path, run: Any, opened: Opened, scheme: str
     check("finish")
     page.click("dialog footer button")
     page.wait_for_selector("text=Finished.")
-    review.process.communicate(timeout=60)
+    review.process.communicate(timeout=300)
     page = opened(report.as_uri(), width=width, scheme=scheme)
     check("before and after")
 

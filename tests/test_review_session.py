@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
@@ -531,6 +532,36 @@ def test_deciding_through_the_server(served):
     assert HOSTILE not in page
 
 
+def test_a_journal_that_cannot_be_written_takes_no_decision_and_says_so(served):
+    server, service = served
+    base = service.session.journal._base
+    before = json.loads(send(server, "api/strip")[1])
+    base.execute(f"PRAGMA max_page_count = {base.execute('PRAGMA page_count').fetchone()[0]}")
+    try:
+        decision = {**QUEUE, **PERSON, "rows": list(range(N)), "action": "keep", "batch": "full", "note": "why " * 300}
+        status, answer, _ = send(server, "api/decide", decision)
+    finally:
+        base.execute("PRAGMA max_page_count = 1000000")
+    assert status == 507
+    assert "disk is full" in json.loads(answer)["error"]
+    assert "was not taken" in json.loads(answer)["error"]
+    assert json.loads(send(server, "api/strip")[1]) == before
+    assert send(server, "api/decide", {**decision, "rows": [0]})[0] == 200  # once there is room again
+    send(server, "api/undo", {**QUEUE, **PERSON, "batch": "taken back"})
+
+
+def test_the_filters_of_a_query_choose_the_points_of_the_map(served):
+    server, service = served
+    name = service.session.classes.names[0]
+    every = json.loads(send(server, "api/map", {"query": {}})[1])
+    some = json.loads(send(server, "api/map", {"query": {"kind": "suspects", "given": name}})[1])
+    matches = np.frombuffer(base64.b64decode(some["matches"]["data"]), np.uint8)
+    assert some["rows"] == every["rows"]
+    assert set(base64.b64decode(every["matches"]["data"])) == {1}
+    assert matches.tolist() == (service.session.classes.given == 0).astype(int).tolist()
+    assert some["ids"] == [str(row) for row in range(N)]
+
+
 def test_the_machine_itself_is_all_that_the_server_listens_to(served):
     server, _ = served
     assert urlsplit(server.url).hostname == "127.0.0.1"
@@ -702,7 +733,9 @@ def test_what_the_command_cannot_do_is_one_sentence(tmp_path, table, capsys):
     capsys.readouterr()
     (tmp_path / "train.csv.review.db").write_bytes(b"no journal" * 600)
     assert main(["review", str(table), "--label", "y", "--no-open", "--quiet", "--trees", "0"]) == 2
-    assert "no journal of pivotal review" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "no journal of pivotal review" in said.err
+    assert "Review at" not in said.out  # before the work, and before there is a page
 
 
 def test_the_decisions_of_a_session_as_a_frame(session):

@@ -143,7 +143,7 @@ def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
 
     search = {"n_jobs": options.jobs} | ({} if options.neighbors is None else {"neighbors": options.neighbors})
     review = TableReview(
-        data.table, data.prepared, data.label, [str(file) for file in here], find, k, options.truth, search
+        data.table, data.prepared, data.label, [str(file) for file in here], find, k, options.truth, search, options.id
     )
     return review.service(journal, options.reviewer or user_name())
 

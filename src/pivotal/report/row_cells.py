@@ -1,12 +1,14 @@
 """The cells of a row beside those of its neighbours, the largest differences first: on the review page and the report.
 
 A column is one of numbers if nearly all of its cells are. There a row differs by the standard deviations between it and
-the median of its neighbours; elsewhere by the share of neighbours that have something else.
+the median of its neighbours; elsewhere by the share of neighbours that have one and the same other cell: where all have
+something of their own, as in a column of names, a difference tells nothing.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -35,11 +37,16 @@ class RowCells:
         Columns to show.
     decimal : {".", ","}, default="."
         What stands before the decimals of numbers that are text.
+    names : str, optional
+        The column that names the rows: searched, and not compared.
     """
 
-    def __init__(self, cells: pa.Table | Mapping[str, AnyArray], decimal: str = ".") -> None:
+    def __init__(
+        self, cells: pa.Table | Mapping[str, AnyArray], decimal: str = ".", *, names: str | None = None
+    ) -> None:
         self._cells, self._decimal = cells, decimal
-        self.columns: list[str] = list(cells.column_names if isinstance(cells, pa.Table) else cells)
+        self._searched: list[str] = list(cells.column_names if isinstance(cells, pa.Table) else cells)
+        self.columns: list[str] = [name for name in self._searched if name != names]
         self._stds: dict[str, float | None] = {}
 
     def compare(self, row: int, neighbors: IndexArray) -> list[dict[str, Any]]:
@@ -68,7 +75,8 @@ class RowCells:
     def differences(self, rows: IndexArray, neighbors: IndexArray) -> FloatArray:
         """Return how far rows are from their neighbours in each column; shape (n_rows, n_columns).
 
-        In standard deviations from their median, or for categories 1.5 times the share of neighbours that have another.
+        In standard deviations from their median, or for categories 1.5 times the share of neighbours that have the
+        other one which is the most frequent among them.
 
         Parameters
         ----------
@@ -89,8 +97,9 @@ class RowCells:
         for place in set(range(len(contents))) - set(numeric):
             cells = contents[place]
             for row, start in enumerate(range(0, n_rows * width, width)):
-                others = cells[start + 1 : start + width]
-                far[row, place] = _OTHER * sum(other != cells[start] for other in others) / len(others)
+                near = cells[start + 1 : start + width]
+                others = Counter(repr(other) for other in near if other != cells[start])  # a list cannot be counted
+                far[row, place] = _OTHER * max(others.values(), default=0) / (width - 1)
         if numeric:
             numbers = np.array(
                 [[self._number(cell) for cell in contents[place]] for place in numeric], dtype=np.float64
@@ -108,7 +117,7 @@ class RowCells:
         assert isinstance(self._cells, pa.Table)
         found = np.zeros(self._cells.num_rows, np.bool_)
         wordy = words.casefold() not in ("nan", "inf", "-inf") and not any(letter.isdigit() for letter in words)
-        for name in self.columns:
+        for name in self._searched:
             column = self._cells.column(name)
             kind = column.type
             if pa.types.is_nested(kind) or pa.types.is_binary(kind):

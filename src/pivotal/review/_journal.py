@@ -6,6 +6,7 @@ processes may write to one journal; each reads what the others have appended.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-__all__ = ["ACTIONS", "Action", "Journal", "JournalEntry", "JournalError", "Proposal"]
+__all__ = ["ACTIONS", "Action", "Journal", "JournalEntry", "JournalError", "Proposal", "check_journal"]
 
 Action = Literal["keep", "fix", "label", "drop", "unsure", "note", "undo"]
 ACTIONS: Final = get_args(Action)
@@ -96,8 +97,7 @@ class Journal:
 
     def __init__(self, path: Path, facts: dict[str, str]) -> None:
         self.path = path
-        if path.is_dir() or not path.parent.is_dir():
-            raise OSError(f"the journal {path} cannot be made there; name a file with --journal.")
+        _check_place(path)
         try:
             # The session, which owns the journal, lets one thread in at a time.
             self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
@@ -105,6 +105,8 @@ class Journal:
         except sqlite3.OperationalError as error:
             raise OSError(f"the journal {path} cannot be used: {error}; name another with --journal.") from error
         except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT:
+                raise _damaged(path, error) from error
             raise JournalError(
                 f"{path} is no journal of pivotal review ({error}); move it away, or name another with --journal."
             ) from error
@@ -131,6 +133,10 @@ class Journal:
                 base.execute("ROLLBACK")
             base.close()
             raise
+        damage = base.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if damage != "ok":
+            self.close()
+            raise _damaged(self.path, damage.splitlines()[-1])
         known = self.facts()
         if known.get("format") != _FORMAT:
             self.close()
@@ -194,6 +200,25 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._base.close()
+
+
+def check_journal(path: Path, facts: dict[str, str]) -> None:
+    """Raise what `Journal` would raise about a file, and make none: before hours of work that would be for nothing."""
+    _check_place(path)
+    if path.exists():
+        Journal(path, facts).close()
+
+
+def _damaged(path: Path, how: object) -> JournalError:
+    return JournalError(
+        f"{path} is damaged ({how}); restore a copy of it, or recover what can be read with the program sqlite3 and "
+        "its command .recover."
+    )
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise OSError(f"the journal {path} cannot be made there; name a file in a folder to write to with --journal.")
 
 
 def _line(proposal: Proposal, at: str, reviewer: str, batch: str) -> tuple[Any, ...]:

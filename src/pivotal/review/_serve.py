@@ -118,7 +118,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise OSError(f"port {port} is taken; choose another with --port, or none to get a free one.") from error
+            raise OSError(f"port {port} is taken; choose another, or 0 to get one that is free.") from error
         raise OSError(f"cannot listen at {host}, port {port}: {error.strerror or error}.") from error
     return listening
 

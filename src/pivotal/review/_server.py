@@ -147,9 +147,9 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
             Route("/api/again", again, methods=["POST"]),
             Route("/api/about", json_of(about)),
             Route("/api/strip", json_of(lambda _, views, __: views.strip())),
-            Route("/api/map", json_of(lambda _, views, __: views.map())),
             Route("/api/item/{row:int}", json_of(_item)),
             Route("/api/queue", json_of(_queue), methods=["POST"]),
+            Route("/api/map", json_of(_map), methods=["POST"]),
             Route("/api/confusion", json_of(_confusion), methods=["POST"]),
             Route("/api/decide", json_of(_decide), methods=["POST"]),
             Route("/api/undo", json_of(_undo), methods=["POST"]),
@@ -176,6 +176,10 @@ def _queue(session: Session, views: Views, content: dict[str, Any]) -> Any:
 
 def _confusion(session: Session, views: Views, content: dict[str, Any]) -> Any:
     return views.confusion(Query.of(content.get("query"), len(session.subject)))
+
+
+def _map(session: Session, views: Views, content: dict[str, Any]) -> Any:
+    return views.map(Query.of(content.get("query"), len(session.subject)))
 
 
 def _decide(session: Session, views: Views, content: dict[str, Any]) -> Any:

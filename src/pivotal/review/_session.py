@@ -217,7 +217,7 @@ class Session:
                 chosen = self._filtered(chosen, query)
                 return int(chosen.sum()), first_by_score(chosen, self.scores.scores, max_rows)
             rows = self._ordered(query)
-            kept = self._filtered(np.ones(len(self.decided), np.bool_), query)
+            kept = self.matching(query)
             rows = rows[kept[rows]]
             return len(rows), rows
 
@@ -241,6 +241,11 @@ class Session:
             rows: IndexArray = np.asarray(finding.rows, np.int64)
             return rows[~self.decided[rows]]
         return np.array(found, dtype=np.int64)
+
+    def matching(self, query: Query) -> npt.NDArray[np.bool_]:
+        """Return which rows the filters of a query leave, whatever its queue; shape (n_rows,)."""
+        with self.lock:
+            return self._filtered(np.ones(len(self.decided), np.bool_), query)
 
     def _filtered(self, chosen: npt.NDArray[np.bool_], query: Query) -> npt.NDArray[np.bool_]:
         """Return which of the chosen rows have what a query asks for."""

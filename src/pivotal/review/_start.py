@@ -26,6 +26,7 @@ from pivotal.report.row_cells import RowCells
 from pivotal.report.thumbnails import Images
 from pivotal.review._checks import check_rows, findings_of
 from pivotal.review._export import Outputs, decisions_frame
+from pivotal.review._journal import check_journal
 from pivotal.review._nearest_lists import ReportProgress, find_lists, index_of
 from pivotal.review._serve import LOCAL, Server, need_server
 from pivotal.review._service import ReviewService
@@ -141,6 +142,7 @@ def review(
         session = Session(subject, path, neighbors=known)
         return session, Outputs(session)
 
+    check_journal(path, {"fingerprint": fingerprint, "table": "label errors"})
     service = ReviewService(prepare, reviewer or user_name())
     with Server(service, LOCAL, port) as server:
         (_announce if opened is None else opened)(server.url)
@@ -235,6 +237,8 @@ class TableReview:
         Column of labels that are known to be right; it is not shown.
     search : dict
         How neighbours are found.
+    row_names : str, optional
+        Column that names the rows.
     """
 
     table: Table
@@ -245,10 +249,17 @@ class TableReview:
     k: int
     truth: str | None = None
     search: dict[str, Any] = field(default_factory=dict)
+    row_names: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the page and messages call it."""
+        return Path(self.table.name).name if len(self.files) == 1 else self.table.name
 
     def service(self, journal: Path, reviewer: str) -> ReviewService:
         """Return the desk at which the table is reviewed, once it is started."""
         fingerprint = fingerprint_of_files(self.files, self.label, self.prepared.y)
+        check_journal(journal, {"fingerprint": fingerprint, "table": self.name})
 
         def prepare(report_progress: ReportProgress) -> tuple[Session, Outputs]:
             ready = self.prepared
@@ -282,13 +293,13 @@ class TableReview:
         if self.truth is not None:
             truth = np.array([as_text(cell) for cell in table.column(self.truth).to_pylist()], dtype=object)
         return Subject(
-            name=Path(table.name).name if len(self.files) == 1 else table.name,
+            name=self.name,
             X=ready.X,
             errors=errors,
             voters=voters,
             fingerprint=fingerprint,
             label=self.label,
-            cells=RowCells(table.cells.select(shown), table.decimal) if shown else None,
+            cells=RowCells(table.cells.select(shown), table.decimal, names=self.row_names) if shown else None,
             text=ready.text,
             images=images,
             owners=ready.owners,

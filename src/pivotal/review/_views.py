@@ -201,8 +201,8 @@ class Views:
             ],
         }
 
-    def map(self) -> dict[str, Any]:
-        """Return places of some rows on a plane, and what to colour them by."""
+    def map(self, query: Query) -> dict[str, Any]:
+        """Return places of some rows on a plane, what to colour them by, and which of them a query's filters leave."""
         session, subject, scores = self._session, self._session.subject, self._session.scores
         if self._mapped is None:
             shown = self._chosen_for_map()
@@ -214,6 +214,8 @@ class Views:
             owners = {"names": [as_text(text, 80) for text in texts], "codes": pack(codes, "u4")}
         return {
             "rows": pack(shown, "u4"),
+            "ids": [as_text(subject.errors.ids[row], 120) for row in shown],
+            "matches": pack(session.matching(query)[shown], "u1"),
             "places": pack(places, "f8"),
             "axes": axes,
             "note": note,

@@ -15,7 +15,7 @@ export function tag(text, kind) {
   return make("span", { class: `tag ${kind || ""}`, title: text }, named(text));
 }
 
-export function showCard(state, open) {
+export function showCard(state, open, step) {
   const { item, about } = state;
   if (!item) {
     const nothing = state.query.kind === "suspects" && !state.narrowed
@@ -24,7 +24,7 @@ export function showCard(state, open) {
     return [make("div", { class: "empty" }, make("h2", null, nothing[0]), make("p", null, nothing[1]))];
   }
   return [list(state, open), make("article", { class: "card", "aria-labelledby": "row-title" },
-    head(item, state), looks(item, about), cells(item)), evidence(item, about, open)];
+    head(item, state, step), looks(item, about), cells(item)), evidence(item, about, open)];
 }
 
 function list(state, open) {
@@ -42,7 +42,20 @@ function list(state, open) {
       make("span", { class: "number" }, percent(one.confidence)))))));
 }
 
-function head(item, state) {
+// By mouse and on a phone: what J and H do, and Escape for a row that was opened from elsewhere.
+function place(item, { queue, offset, pinned }, step) {
+  const button = (name, text, label, by, disabled) => make("button", {
+    type: "button", class: "quiet", "data-keep": name, "aria-label": label, title: label, disabled, onclick: () => step(by),
+  }, text);
+  const inOrder = pinned === null || queue.items[0]?.row === item.row;
+  return make("div", { class: "place" }, inOrder ? [
+    make("span", { class: "note" }, `${whole(offset + 1)} of ${whole(queue.total)}`),
+    button("previous", "‹", "Previous row", -1, offset === 0),
+    button("next", "›", "Next row", 1, offset + 1 >= queue.total),
+  ] : button("back", "Back to the queue", null, 0, false));
+}
+
+function head(item, state, step) {
   const suggests = item.suggested !== item.given;
   const decided = item.decision
     ? make("p", { class: `ruling ${item.conflict ? "bad" : ""}` },
@@ -57,7 +70,7 @@ function head(item, state) {
     make("div", { class: "title" },
       make("h2", { id: "row-title", tabindex: "-1" }, `Row ${item.id}`),
       item.owner === null ? null : make("span", { class: "note" }, `owner ${named(item.owner)}`),
-      make("span", { class: "note place" }, `${whole(state.offset + 1)} of ${whole(state.queue.total)}`)),
+      place(item, state, step)),
     make("div", { class: "verdict" },
       make("div", { class: "side" }, make("span", { class: "caption" }, "Given label"), tag(item.given, "given big")),
       make("span", { class: "arrow", "aria-hidden": "true" }, "→"),
@@ -83,8 +96,8 @@ function cells(item) {
   const shown = 12;
   const row = (cell) => make("tr", { class: cell.differs >= 1 ? "differs" : null },
     make("th", { scope: "row", title: cell.name }, cell.name),
-    make("td", { class: "own" }, cell.cell),
-    cell.near.map((text) => make("td", { class: text === cell.cell ? "same" : null }, text)));
+    make("td", { class: "own" }, make("span", { class: "snippet" }, cell.cell)),
+    cell.near.map((text) => make("td", { class: text === cell.cell ? "same" : null }, make("span", { class: "snippet" }, text))));
   const head = make("tr", null, make("th", { scope: "col" }, "Column"), make("th", { scope: "col" }, "This row"),
     item.neighbors.slice(0, item.cells[0].near.length).map((other) =>
       make("th", { scope: "col" }, tag(other.label ?? "dropped", kindOf(other, item)))));

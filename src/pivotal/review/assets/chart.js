@@ -29,25 +29,31 @@ export async function showMap(state, { load, open, chosen }) {
   const places = unpack(data.places);
   const labels = unpack(data.labels);
   const values = unpack(data.values);
+  const matches = unpack(data.matches);
   const suspect = unpack(data.suspect);
   const decided = unpack(data.decided);
   const owners = data.owners && { names: data.owners.names, codes: unpack(data.owners.codes) };
   const names = state.about.codes;
   const by = make("select", { "aria-label": "Colour by" },
     [["suspect", "Colour by suspect"], ["label", "Colour by label"], ["value", "Colour by value"],
-      owners && ["owner", "Colour by owner"]].filter(Boolean).map(([value, text]) => make("option", { value }, text)));
+      owners && ["owner", "Colour by owner"]].filter(Boolean).map(([value, text]) =>
+      make("option", { value, selected: value === state.mapBy }, text)));
   const lasso = make("button", { type: "button", class: "quiet", "aria-pressed": "true" }, "Lasso");
   const key = make("p", { class: "key note" });
   const canvas = make("div", { class: "scatter", role: "img", "aria-label":
     "Map of the rows. The same rows are in the queue and the grid, which work by keyboard." });
   const overlay = make("canvas", { class: "overlay", "aria-hidden": "true" });
   const some = rows.length < data.total ? ` ${whole(rows.length)} of ${whole(data.total)} rows are shown: suspects and a random sample.` : "";
+  const narrowed = state.narrowed ? ` ${whole(matches.reduce((sum, one) => sum + one, 0))} of them match the filters; the others are pale.` : "";
+  const before = host.querySelector(".scatter");
+  if (before) echarts.getInstanceByDom(before)?.dispose();
   host.replaceChildren(
-    make("div", { class: "bar" }, by, lasso, make("span", { class: "note" }, "Draw around points to decide about them; click one to open it.")),
+    make("div", { class: "bar" }, by, lasso, make("span", { class: "note" }, "Draw around points to decide about them; click one to open it; the wheel zooms.")),
     make("div", { class: "frame" }, canvas, overlay), key,
-    make("p", { class: "note" }, data.note + some));
+    make("p", { class: "note" }, data.note + some + narrowed));
   const chart = echarts.init(canvas, null, { renderer: "canvas" });
-  const order = [...rows.keys()].sort((one, two) => suspect[one] - suspect[two]);
+  const height = (at) => 4 * matches[at] + 2 * suspect[at] + decided[at];
+  const order = [...rows.keys()].sort((one, two) => height(one) - height(two));
   const largest = [...values].map(Math.abs).sort((one, two) => one - two)[Math.floor(0.98 * (values.length - 1))] || 1;
   const paint = {
     suspect: (at) => (suspect[at] ? colour("down") : decided[at] ? colour("good") : colour("middle")),
@@ -67,8 +73,15 @@ export async function showMap(state, { load, open, chosen }) {
     axisLabel: { show: false }, axisTick: { show: false }, splitLine: { show: false },
     axisLine: { onZero: false, lineStyle: { color: colour("line") } },
   });
+  // The wheel, or two fingers, zoom; with the lasso put away the plane can be moved.
+  const zooms = () => ["xAxisIndex", "yAxisIndex"].map((name, at) => ({
+    ...chart.getOption()?.dataZoom?.[at], type: "inside", [name]: 0, filterMode: "none", moveOnMouseMove: !isLasso(),
+  }));
+  const isLasso = () => lasso.getAttribute("aria-pressed") === "true";
   const draw = () => {
-    const tint = paint[by.value];
+    const tone = paint[by.value];
+    const tint = (at) => (matches[at] ? tone(at) : colour("line"));
+    state.mapBy = by.value;
     key.replaceChildren(...keyOf[by.value]().map(([text, tone]) => {
       const dot = make("i");
       dot.style.background = tone;
@@ -77,13 +90,13 @@ export async function showMap(state, { load, open, chosen }) {
     chart.setOption({
       animation: false,
       grid: { left: 28, right: 12, top: 12, bottom: 28 },
-      xAxis: axis(0), yAxis: axis(1),
+      xAxis: axis(0), yAxis: axis(1), dataZoom: zooms(),
       tooltip: {
         trigger: "item", backgroundColor: colour("paper"), borderColor: colour("line"), textStyle: { color: colour("ink"), fontSize: 13 },
         transitionDuration: 0,
         formatter: ({ dataIndex }) => {
           const at = order[dataIndex];
-          return make("div", null, make("strong", null, `Row ${rows[at]}`),
+          return make("div", null, make("strong", null, `Row ${data.ids[at]}`),
             make("div", null, `${named(names[labels[at]] ?? "")}${suspect[at] ? ", suspect" : ""}`), make("div", null, `value ${small(values[at])}`));
         },
       },
@@ -111,7 +124,7 @@ export async function showMap(state, { load, open, chosen }) {
   };
   fit();
   canvas.addEventListener("pointerdown", (event) => {
-    if (lasso.getAttribute("aria-pressed") !== "true" || event.button !== 0) return;
+    if (!isLasso() || event.button !== 0 || !event.isPrimary) return;
     path = [at(event)];
     canvas.setPointerCapture(event.pointerId);
   });
@@ -138,12 +151,15 @@ export async function showMap(state, { load, open, chosen }) {
     const inside = [...rows.keys()].filter((one) => {
       const [x, y] = chart.convertToPixel("grid", [places[2 * one], places[2 * one + 1]]);
       return sheet.isPointInPath(area, x, y);
-    }).map((one) => rows[one]);
+    }).filter((one) => matches[one]).map((one) => rows[one]);
     if (inside.length) chosen(inside);
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", () => { path = []; });
-  lasso.addEventListener("click", () => lasso.setAttribute("aria-pressed", String(lasso.getAttribute("aria-pressed") !== "true")));
+  lasso.addEventListener("click", () => {
+    lasso.setAttribute("aria-pressed", String(!isLasso()));
+    draw();
+  });
   const resize = () => {
     if (!host.isConnected || host.hidden) return;
     chart.resize();
@@ -154,9 +170,10 @@ export async function showMap(state, { load, open, chosen }) {
 }
 
 export function showConfusion(state, data, filter) {
+  const thing = state.query.kind === "suspects" ? "suspect" : "row";
   const host = byId("confusion");
   if (!data.cells.length) {
-    host.replaceChildren(make("div", { class: "empty" }, make("h2", null, "No suspect here."), make("p", null, "Choose another queue, or clear the filters.")));
+    host.replaceChildren(make("div", { class: "empty" }, make("h2", null, `No ${thing} here.`), make("p", null, "Choose another queue, or clear the filters.")));
     return;
   }
   const total = (name) => {
@@ -173,12 +190,12 @@ export function showConfusion(state, data, filter) {
     const count = counts.get(JSON.stringify([given, suggested]));
     if (!count) return make("td", null, "");
     const button = make("button", { type: "button", class: "cell", onclick: () => filter(given, suggested),
-      "aria-label": `${plural(count, "suspect")} given ${named(given)}, suggested ${named(suggested)}` }, whole(count));
+      "aria-label": `${plural(count, thing)} given ${named(given)}, suggested ${named(suggested)}` }, whole(count));
     button.style.setProperty("--heat", String(0.12 + 0.7 * (count / highest)));
     return make("td", null, button);
   };
   host.replaceChildren(
-    make("p", { class: "note" }, `${plural(data.total, "suspect")} by given label (rows) and suggested label (columns). A cell opens its suspects.`),
+    make("p", { class: "note" }, `${plural(data.total, thing)} by given label (rows) and suggested label (columns). A cell opens its ${thing}s.`),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Confusions" }, make("table", { class: "confusions" },
       make("thead", null, make("tr", null, make("td", { class: "corner" }, "given ↓  suggested →"),
         suggestions.map((name) => make("th", { scope: "col", title: name }, named(name))))),

@@ -34,6 +34,9 @@ export function unpack({ type, data }) {
   return new types[type](bytes.buffer);
 }
 
+// A name that nothing else has. (randomUUID is there only at addresses of this machine, and others may be let in.)
+export const unique = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 // What this browser remembers; some keep nothing.

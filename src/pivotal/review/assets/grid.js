@@ -1,9 +1,9 @@
 // Many rows at once: cards to select, and one decision for all of them.
 
-import { make, named, percent, picture, plural, whole } from "./dom.js";
+import { byId, make, named, percent, picture, plural, whole } from "./dom.js";
 import { decisionText, tag } from "./card.js";
 
-export function showGrid(state, { open, select, page }) {
+export function showGrid(state, { open, select, selectAll, note, page }) {
   const { queue, about, selected } = state;
   const cards = queue.items.map((item, place) => {
     const chosen = selected.has(item.row);
@@ -20,11 +20,18 @@ export function showGrid(state, { open, select, page }) {
     make("div", { class: "foot" }, make("span", { class: "id" }, item.id), make("span", null, percent(item.confidence))),
     item.decision ? make("p", { class: "ruling" }, decisionText(item.decision)) : null);
   });
+  const button = (name, text, there, act) => there && make("button", {
+    type: "button", class: "quiet", "data-keep": name, onclick: act,
+  }, text);
   const last = state.offset + queue.items.length;
   return [
-    make("p", { class: "note hint" },
-      selected.size ? `${plural(selected.size, "row")} selected: one key decides about all.`
-        : "Click or Space selects, Shift selects a range, A selects all, Enter opens a row."),
+    make("div", { class: "bar" },
+      make("p", { class: "note grow" },
+        selected.size ? `${plural(selected.size, "row")} selected: the next decision is about all of them.`
+          : "Click or Space selects, Shift selects a range, A selects all, double click or Enter opens a row."),
+      button("open", "Open", selected.size === 1, () => open([...selected][0])),
+      button("note", "Note", selected.size > 0, note),
+      button("all", chosenAll(state) ? "Select none" : "Select all", queue.items.length > 0, selectAll)),
     queue.items.length
       ? make("div", { class: "tiles", role: "listbox", "aria-multiselectable": "true", "aria-label": "Rows" }, cards)
       : make("div", { class: "empty" }, make("h2", null, "No row here."),
@@ -34,6 +41,36 @@ export function showGrid(state, { open, select, page }) {
       make("button", { type: "button", class: "quiet", disabled: state.offset === 0, onclick: () => page(-1) }, "Previous"),
       make("button", { type: "button", class: "quiet", disabled: last >= queue.total, onclick: () => page(1) }, "Next")),
   ];
+}
+
+const chosenAll = ({ queue, selected }) => queue.items.every(({ row }) => selected.has(row));
+
+// What is selected, and where the keys are.
+export function selecting(state, render) {
+  const range = (from, to) => {
+    for (const { row } of state.queue.items.slice(Math.min(from, to), Math.max(from, to) + 1)) state.selected.add(row);
+  };
+  const focus = (place) => {
+    state.focus = place;
+    render();
+    byId("grid").querySelector(`[data-place="${place}"]`)?.focus();
+  };
+  const one = (place, asRange) => {
+    const item = state.queue.items[place];
+    if (!item) return;
+    if (asRange) range(state.anchor, place);
+    else {
+      if (!state.selected.delete(item.row)) state.selected.add(item.row);
+      state.anchor = place;
+    }
+    focus(place);
+  };
+  const all = () => {
+    const none = chosenAll(state);
+    for (const { row } of state.queue.items) none ? state.selected.delete(row) : state.selected.add(row);
+    render();
+  };
+  return { one, range, focus, all };
 }
 
 // Where an arrow key leads, from how the tiles lie.

@@ -15,11 +15,10 @@ export function listen(state, page) {
     r: page.askAll, "/": page.search, "?": page.help,
   };
   const gridKeys = {
-    " ": () => page.selectTile(state.focus, false),
+    " ": () => page.select.one(state.focus, false),
     a: () => {
-      const all = state.queue.items.every(({ row }) => state.selected.has(row));
-      for (const { row } of state.queue.items) all ? state.selected.delete(row) : state.selected.add(row);
-      page.focusTile(state.focus);
+      page.select.all();
+      page.select.focus(state.focus);
     },
     Enter: () => state.queue.items[state.focus] && page.openRow(state.queue.items[state.focus].row),
   };
@@ -28,9 +27,9 @@ export function listen(state, page) {
       const place = move(byId("grid"), state.focus, key);
       if (shiftKey) {
         if (!state.selected.size) state.anchor = state.focus;
-        page.selectRange(state.anchor, place);
+        page.select.range(state.anchor, place);
       }
-      page.focusTile(place);
+      page.select.focus(place);
     };
   }
   const oneKeys = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), Enter: () => decide("fix") };

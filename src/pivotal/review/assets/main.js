@@ -1,11 +1,11 @@
 // The page as a whole: what is shown, what keys do, what is sent to the server.
 
-import { beginPictures, byId, make, named, percent, plural, say, store, stored } from "./dom.js";
+import { beginPictures, byId, make, named, percent, plural, say, store, stored, unique } from "./dom.js";
 import { Refused, ask, leave, page } from "./server.js";
 import { addFilters } from "./filters.js";
 import { showCard } from "./card.js";
 import { showStrip } from "./strip.js";
-import { showGrid } from "./grid.js";
+import { selecting, showGrid } from "./grid.js";
 import { listen } from "./keys.js";
 import { showConfusion, showMap } from "./chart.js";
 import { askNote, askReviewer, chooseLabel, close, isOpen, showFinish, showHelp } from "./dialogs.js";
@@ -22,6 +22,7 @@ const ACTIONS = [
 ];
 let filters = null;
 let redrawMap = null;
+const select = selecting(state, () => render());
 
 // ------------------------------------------------------------------------------------------------------------ start
 
@@ -56,7 +57,8 @@ async function start() {
     state.offset = 0;
     state.pinned = null;
     state.selected.clear();
-    refresh();
+    await refresh();
+    await draw();
   });
   addActions();
   await refresh();
@@ -130,18 +132,18 @@ async function decide(action, label) {
   }
   state.busy = true;
   const note = state.view === "one" ? draft() : "";
-  const shown = state.item;
+  const shown = state.view === "grid" ? state.queue.items.find(({ row }) => row === rows[0]) : state.item;
   const opened = state.pinned;
   state.pinned = null;
   try {
     const answer = await ask("api/decide", {
-      ...wanted(), rows, action, label: label ?? null, note, reviewer: state.reviewer, batch: crypto.randomUUID(),
+      ...wanted(), rows, action, label: label ?? null, note, reviewer: state.reviewer, batch: unique(),
       queue: state.query.kind,
     });
     state.selected.clear();
     take(answer);
     const done = { keep: "Kept", fix: "Fixed", label: `Labelled ${named(label ?? "")}`, drop: "Dropped", unsure: "Unsure" }[action];
-    const what = rows.length > 1 ? plural(rows.length, "row") : `row ${shown && shown.row === rows[0] ? shown.id : rows[0]}`;
+    const what = rows.length > 1 ? plural(rows.length, "row") : `row ${shown ? shown.id : rows[0]}`;
     say(`${done}: ${what}. Z takes it back.`);
   } catch (error) {
     state.pinned = opened;
@@ -161,7 +163,7 @@ async function writeNote(rows, note, open) {
   try {
     const answer = await ask("api/decide", {
       ...wanted(), open, rows, action: "note", note, label: null, reviewer: state.reviewer,
-      batch: crypto.randomUUID(), queue: state.query.kind,
+      batch: unique(), queue: state.query.kind,
     });
     byId("note")?.removeAttribute("data-row"); // written, so no draft any more
     take(answer);
@@ -183,7 +185,7 @@ async function undo() {
   if (state.busy || state.finished) return;
   state.busy = true;
   try {
-    const answer = await ask("api/undo", { ...wanted(), open: null, reviewer: state.reviewer, batch: crypto.randomUUID() });
+    const answer = await ask("api/undo", { ...wanted(), open: null, reviewer: state.reviewer, batch: unique() });
     if (answer.undone.length) {
       state.pinned = answer.undone[0];
       answer.item = await ask(`api/item/${state.pinned}`);
@@ -234,6 +236,7 @@ async function beat() {
 
 function render() {
   beginPictures();
+  const kept = document.activeElement?.dataset.keep;
   for (const name of Object.keys(SIZES)) byId(name).hidden = name !== state.view;
   for (const button of byId("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
   showStrip(state);
@@ -241,12 +244,15 @@ function render() {
   const note = byId("note");
   const typed = note && note.dataset.row === String(state.item?.row) ? note.value : "";
   if (state.view === "one") {
-    byId("one").replaceChildren(...showCard(state, openRow));
+    byId("one").replaceChildren(...showCard(state, openRow, step));
     if (state.item) byId("one").querySelector(".card").append(noteField(typed));
   }
   if (state.view === "grid") {
-    byId("grid").replaceChildren(...showGrid(state, { open: openRow, select: selectTile, page: turn }));
+    byId("grid").replaceChildren(...showGrid(state, {
+      open: openRow, select: select.one, selectAll: select.all, note: startNote, page: turn,
+    }));
   }
+  if (kept) byId(state.view).querySelector(`[data-keep="${kept}"]:enabled`)?.focus(); // where the keys were
   renderActions();
 }
 
@@ -292,9 +298,15 @@ async function setView(name) {
   await refresh();
   if (name === "one") byId("row-title")?.focus({ preventScroll: true });
   if (name === "grid") byId("grid").querySelector(`[data-place="${state.focus}"]`)?.focus({ preventScroll: true });
-  if (name === "map") {
+  await draw();
+}
+
+// What the map and the confusions show, by the filters as they are.
+async function draw() {
+  const query = { ...state.query, reviewer: state.reviewer };
+  if (state.view === "map") {
     redrawMap = await showMap(state, {
-      load: () => ask("api/map"), open: openRow,
+      load: () => ask("api/map", { query }), open: openRow,
       chosen: (rows) => {
         Object.assign(state.query, { kind: "all", rows });
         state.offset = 0;
@@ -302,8 +314,8 @@ async function setView(name) {
       },
     });
   }
-  if (name === "confusion") {
-    const answer = await ask("api/confusion", { query: { ...state.query, reviewer: state.reviewer } });
+  if (state.view === "confusion") {
+    const answer = await ask("api/confusion", { query });
     showConfusion(state, answer, (given, suggested) => {
       Object.assign(state.query, { given, suggested });
       state.offset = 0;
@@ -330,7 +342,7 @@ async function step(by) {
     return;
   }
   await saveNote();
-  const back = state.pinned !== null;
+  const back = state.pinned !== null && state.queue.items[0]?.row !== state.item?.row;
   state.pinned = null;
   if (!back) state.offset = Math.max(0, Math.min(state.queue.total - 1, state.offset + by));
   refresh();
@@ -344,27 +356,6 @@ function turn(by) {
   refresh().then(() => byId("work").scrollIntoView());
 }
 
-function selectTile(place, range) {
-  const item = state.queue.items[place];
-  if (!item) return;
-  if (range) selectRange(state.anchor, place);
-  else {
-    if (!state.selected.delete(item.row)) state.selected.add(item.row);
-    state.anchor = place;
-  }
-  focusTile(place);
-}
-
-function selectRange(from, to) {
-  for (const { row } of state.queue.items.slice(Math.min(from, to), Math.max(from, to) + 1)) state.selected.add(row);
-}
-
-function focusTile(place) {
-  state.focus = place;
-  render();
-  byId("grid").querySelector(`[data-place="${place}"]`)?.focus();
-}
-
 function ended() {
   state.finished = true;
   if (isOpen()) close();
@@ -375,7 +366,7 @@ function ended() {
 }
 
 listen(state, {
-  decide, undo, startNote, saveNote, step, setView, askAll, selectTile, selectRange, focusTile, openRow, render,
+  decide, undo, startNote, saveNote, step, setView, askAll, select, openRow, render,
   search: () => filters.focus(), clear: () => filters.clear(), help: () => showHelp(state),
 });
 

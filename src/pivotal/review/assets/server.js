@@ -1,8 +1,8 @@
 // Talking to the server: one function for all, which tries again what can be tried again.
 
-import { byId } from "./dom.js";
+import { byId, unique } from "./dom.js";
 
-export const page = crypto.randomUUID();
+export const page = unique();
 
 export class Refused extends Error {}
 
