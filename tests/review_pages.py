@@ -46,12 +46,21 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+# What a shell starts in the background ignores Ctrl-C, and so does all that this starts in turn.
+START = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from pivotal.cli import main
+sys.exit(main())
+"""
+
+
 class Running:
     """A review in a process of its own."""
 
     def __init__(self, table: Path, *options: str) -> None:
         environment = {**os.environ, "PYTHONPATH": str(Path(pivotal.__file__).parents[1])}
-        command = [sys.executable, "-m", "pivotal", "review", str(table), "--label", "label", "--no-open", "--quiet"]
+        command = [sys.executable, "-c", START, "review", str(table), "--label", "label", "--no-open", "--quiet"]
         self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, env=environment)
         found = re.search(r"http\S+", self.process.stdout.readline())
         assert found is not None
