@@ -457,6 +457,8 @@ def test_an_interruption_keeps_what_is_reached(noisy, monkeypatch):
     assert len(found) == 20
     assert "interrupted" in repr(found)
     assert found.facts["utility"] >= found.facts["utility_at_start"] - found.facts["discrepancy_at_start"]
+    assert found.facts["exchanges"] > 0
+    assert found.facts["passes"] == 0
 
 
 @pytest.mark.parametrize(

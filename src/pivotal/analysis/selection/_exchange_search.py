@@ -145,19 +145,18 @@ class ExchangeSearch:
             ) as bar:
                 for _ in range(self.passes):
                     members = rng.permutation(members)
-                    changed = 0
+                    before = facts["exchanges"]
                     for start in range(0, len(members), _AT_ONCE):
                         part = members[start : start + _AT_ONCE]
-                        before = part.copy()
+                        tried = part.copy()
                         tries = candidates[np.newaxis]
                         if not self.means.of_pairs:
                             tries = candidates[draw_tries(len(candidates), len(members), max(2, len(part)), rng)]
                         exchange(coalition.lists, coalition.now, like, part, tries, allowed)
-                        changed += int((part != before).sum())
+                        facts["exchanges"] += int((part != tried).sum())
                         bar.update(len(part))
                     facts["passes"] += 1
-                    facts["exchanges"] += changed
-                    if changed == 0:
+                    if facts["exchanges"] == before:
                         facts["converged"] = True
                         break
         except KeyboardInterrupt:
