@@ -37,12 +37,12 @@ def calls(monkeypatch):
 
 
 def test_module_runs_as_a_command(tmp_path):
-    done = run("demo", "--out", tmp_path / "out", "--seed", 3)
+    done = run("demo", "--data", "iris", "--out", tmp_path / "out", "--seed", 3)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert any(line.startswith("Written: ") for line in done.stdout.splitlines())
     values = Values.load(tmp_path / "out" / "values.parquet")
-    assert len(values) == 1797
+    assert len(values) == 150
     assert values.settings["k"] == 5
     assert (tmp_path / "out" / "values.png").is_file()
 

@@ -26,7 +26,7 @@ from pivotal.cli.reproduce_command import _NAMES
 from pivotal.core.methods import as_method
 from pivotal.core.semivalues import as_semivalue
 from pivotal.research.datasets import flip_labels, names
-from pivotal.research.experiments import EXPERIMENTS, published, reproduce
+from pivotal.research.experiments import EXPERIMENTS, _write_up, published, reproduce
 from pivotal.research.experiments._claims import (
     AGREES,
     DIFFERS,
@@ -57,6 +57,12 @@ def small_file(folder, name, rows, features, seed=0):
     X = rng.normal(size=(rows, features)).astype(np.float32)
     y = (X[:, 0] + 0.3 * rng.normal(size=rows) > 0).astype(np.int64)
     np.savez(folder / f"{name}.npz", X=X, y=y)
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Where a test is about numbers; figures are drawn by those that look at them."""
+    monkeypatch.setattr(_write_up, "_draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +112,7 @@ def test_timed_experiments_run(name, folder):
     assert done.measured > 0
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_all_methods_of_the_paper_take_part(tmp_path):
     chosen = [name for name, one in CONTENDERS.items() if not one.missing()]
     (done,) = reproduce("mislabel", tmp_path, datasets=["wine"], methods=chosen, **QUICK)
@@ -113,6 +120,7 @@ def test_all_methods_of_the_paper_take_part(tmp_path):
     assert done.frame[["f1", "roc_auc", "average_precision"]].notna().all(axis=None)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_experiments_share_their_cells(tmp_path):
     options = {**QUICK, "datasets": ["wine"], "methods": ["bv-uw", "rand"]}
     (noise,), (flip,) = reproduce("mislabel", tmp_path, **options), reproduce("flip", tmp_path, **options)
@@ -121,6 +129,7 @@ def test_experiments_share_their_cells(tmp_path):
     assert (removal.measured, selection.measured) == (2, 1)  # `select` takes part in selection alone
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_what_is_there_can_be_written_up_early(tmp_path):
     lines = []
     options = {**QUICK, "datasets": ["wine", "breast_cancer"], "methods": ["bv-uw", "sv-soft", "rand"]}
@@ -139,6 +148,7 @@ def test_what_is_there_can_be_written_up_early(tmp_path):
         assert f"**Written up early: {missing} cells are not measured yet.**" in (tmp_path / f"{name}.md").read_text()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_detection_equals_direct_computation(tmp_path):
     (done,) = reproduce("mislabel", tmp_path, datasets=["wine"], methods=["bv-uw", "sv-soft"], **QUICK)
     cell = Cell("noise", "wine", "bv-uw", 0, {"seed": 0, "rows": 178})
@@ -157,6 +167,7 @@ def test_detection_equals_direct_computation(tmp_path):
     assert f"**{best:.2f}**" in page
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_removal_equals_direct_computation(tmp_path):
     (done,) = reproduce("removal", tmp_path, datasets=["wine"], methods=["bv-fast"], **QUICK)
     task = draw_task(Cell("clean", "wine", "bv-fast", 0, {"seed": 0, "rows": 178}), DataSource())
@@ -215,6 +226,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     assert trace.read_text().split() == ["first", "breaks", "last"]
 
 
+@pytest.mark.usefixtures("without_figures")
 @pytest.mark.faults
 def test_a_killed_process_loses_only_the_cell_it_was_at(tmp_path):
     command = [sys.executable, "-m", "pivotal", "reproduce", "mislabel", "--quick", "--datasets", "wine", "--jobs", "1",
@@ -234,6 +246,7 @@ def test_a_killed_process_loses_only_the_cell_it_was_at(tmp_path):
     assert {file: file.stat().st_mtime_ns for file in kept} == kept
 
 
+@pytest.mark.usefixtures("without_figures")
 @pytest.mark.cluster
 def test_processes_measure_the_same(tmp_path):
     options = {**QUICK, "datasets": ["wine"], "methods": ["rand"], "runs": 2}
@@ -287,6 +300,7 @@ def test_slow_methods_are_left_out_at_full_size(tmp_path):
     assert sizes == {("bv-uw", 2000), ("sv", 2000), ("bv-uw", 5404)}
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_absent_data_is_said_and_the_rest_goes_on(tmp_path):
     lines = []
     options = {**QUICK, "echo": lines.append, "methods": ["rand"], "data_home": tmp_path}
@@ -297,6 +311,7 @@ def test_absent_data_is_said_and_the_rest_goes_on(tmp_path):
         reproduce("mislabel", tmp_path / "out", datasets=["wind"], **options)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_data_of_the_paper_is_compared_with_its_tables(tmp_path):
     small_file(tmp_path, "wind", 6574, 14)
     options = {**QUICK, "data_home": tmp_path, "datasets": ["wind"], "methods": ["bv-uw", "sv-soft", "loo", "rand"]}
@@ -311,6 +326,7 @@ def test_data_of_the_paper_is_compared_with_its_tables(tmp_path):
     }
 
 
+@pytest.mark.usefixtures("without_figures")
 @pytest.mark.skipif(find_spec("ot") is None, reason="POT is not installed")
 def test_a_method_that_lacks_its_package_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr("pivotal.research.experiments._contenders.find_spec", lambda _: None)

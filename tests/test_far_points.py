@@ -23,6 +23,7 @@ from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.kernels.shell_counts import SHELLS, Points, count_tile, make_shell_scratch
 from pivotal.neighbors import BruteIndex
+from pivotal.neighbors.brute import read_only
 
 pytestmark = pytest.mark.kernels
 
@@ -165,7 +166,7 @@ def test_points_near_a_wall_are_where_their_exact_distance_says(squared: bool) -
     found = np.empty((2, shells.room), np.int32), np.zeros(2, np.int64)
     wide = walls._replace(slack=np.full(2, 1e9))  # nobody is believed: all are measured
     for tile in shells._tiles(factor, slice(0, 6000)):
-        how = Points(X, queries, squared, shells._scale**2), labels, targets
+        how = Points(read_only(X), queries, squared, shells._scale**2), labels, targets
         count_tile(tile, wide, *how, measured, *found, make_shell_scratch(4096))
     np.testing.assert_array_equal(plain.counts, measured)
     assert plain.counts.shape == (2, SHELLS + 2, 2)

@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from numba.core import config, types
 
 import pivotal
 from pivotal.kernels import _code_cache
+from pivotal.kernels._compile import kernel
 
 CALLEE = """
 from pivotal.kernels._compile import kernel
@@ -216,3 +218,18 @@ def test_a_folder_in_use_counts_as_new(disk: Any) -> None:
     assert folder.stat().st_mtime == 1e9
     assert disk.read("code") == b"some"
     assert folder.stat().st_mtime > 1e9
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="compilation is switched off")
+def test_a_constant_is_compiled_as_any_integer_is() -> None:
+    @kernel
+    def add(x: int, y: int) -> int:
+        return x + y
+
+    code: Any = add
+    for constant in (0, 1):  # what a kernel does that calls this one with constants
+        code.get_call_template((types.literal(constant), types.int64), {})
+    assert len(code.overloads) == 1
+    type(code).get_call_template(code, (types.literal(0), types.int64), {})
+    assert len(code.overloads) == 2  # as numba would have it
+    assert add(3, 4) == 7

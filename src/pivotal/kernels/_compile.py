@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.types.misc import unliteral
 
 from pivotal.kernels._code_cache import KernelCache
 
@@ -31,4 +32,14 @@ def _compiled(function: _Kernel, **how: Any) -> _Kernel:
     compiled: Any = njit(nogil=True, error_model="numpy", **how)(function)
     if compiled is not function:  # as it is with NUMBA_DISABLE_JIT=1
         compiled._cache = KernelCache(function)
+        compiled.get_call_template = _without_literals(compiled.get_call_template)
     return cast(_Kernel, compiled)
+
+
+def _without_literals(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a kernel that is called with the constant 0 the one that is called with any integer, not one more."""
+
+    def resolve_types(arguments: Iterable[Any], named: Mapping[str, Any]) -> Any:
+        return resolve(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
+
+    return resolve_types

@@ -198,11 +198,12 @@ class Shells:
 
     def _tiles(self, factor: FloatArray, part: slice) -> Iterator[Tile]:
         """Yield scores of the queries with some of the points, a tile at a time."""
-        scores = np.empty((len(factor), _TILE_POINTS))
+        room = np.empty(len(factor) * _TILE_POINTS)
         points, norms = np.empty((_TILE_POINTS, self._X.shape[1])), np.empty(_TILE_POINTS)
         for start in range(part.start, part.stop, _TILE_POINTS):
             rows = self._X[start : min(start + _TILE_POINTS, part.stop)]
             count = len(rows)
             centre_in_double(rows, self._centre, self._scale, points[:count], norms[:count])
-            np.matmul(factor, points[:count].T, out=scores[:, :count])
-            yield Tile(scores[:, :count], norms[:count], start)
+            scores = room[: len(factor) * count].reshape(len(factor), count)  # no gaps: one kernel for every tile
+            np.matmul(factor, points[:count].T, out=scores)
+            yield Tile(scores, norms[:count], start)
