@@ -197,6 +197,36 @@ def test_points_are_measured_only_where_rounding_could_change_their_order() -> N
     assert ordered(grid, queries[:, :4], labels, own)[2] > 10_000
 
 
+@pytest.mark.kernels
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "prepared again"])
+@pytest.mark.parametrize("itself", [True, False])
+@pytest.mark.parametrize(("n", "d", "largest"), [(300, 3, 1), (700, 70, 255), (600, 131, 361), (300, 70, 2001)])
+def test_small_integers_are_ordered_without_measuring(
+    n: int, d: int, largest: int, itself: bool, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of larger ones single precision would round the sums; they are measured where it matters, as fractions are."""
+    if not kept:
+        monkeypatch.setattr("pivotal.neighbors._orders._KEPT_BYTES", 0)
+    rng = np.random.default_rng(n + d)
+    X = rng.choice([0, largest], (n, d), p=[0.1, 0.9]).astype(float)
+    X[::5] = rng.integers(0, largest + 1, X[::5].shape)
+    X[:2] = 0.0  # the centre is far away
+    X[n // 2 :] = X[: n - n // 2]
+    labels, own = rng.integers(0, 2, n).astype(np.int32), np.arange(4) if itself else np.full(4, -1)
+    fractions, almost = X[:4].copy(), X[:4].copy()
+    fractions[2, 0] += 0.25
+    almost[0, 0] = 2.0**-70  # which is lost where the centre is subtracted
+    index = BruteIndex(X.astype(np.float32) if n == 700 else X)
+    for queries in (X[:4], X[:4] + np.array([[1.0], [0.0], [-1.0], [0.0]]), fractions):
+        indices, measured = ordered(index, queries, labels, own, n_codes=2)[1:]
+        assert (measured == 0) == (queries is not fractions and largest < 2001)
+        distances = ((X.astype(np.longdouble) - queries[:, None].astype(np.longdouble)) ** 2).sum(axis=2)
+        for q, found in enumerate(indices):
+            expected = np.argsort(distances[q], kind="stable")
+            np.testing.assert_array_equal(found, expected[expected != own[q]])
+    assert ordered(index, almost, labels, own, n_codes=2)[2] > 0
+
+
 @pytest.mark.parametrize("n", [2**18 + 5, 2**22 + 3])
 def test_more_points_take_wider_words(n: int) -> None:
     rng = np.random.default_rng(1)

@@ -7,6 +7,10 @@ Points lie in tiles, feature by feature:
 A few queries at a time add a few features to their rows of products, which stay in the first cache; the factors stay in
 registers. When all features are in, the row becomes words on its way out. A product and the sum it joins may be rounded
 once instead of twice: the bound on scores (`pivotal.neighbors._orders`) holds for both, and no score is a result.
+
+Points that are small integers, such as pixels, lie in tiles of single precision. With queries that are such, too,
+the sums of a panel of features are integers of at most `EXACT`, so single precision adds them up without rounding,
+twice as many at a time; sums of panels join in double precision.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ TILE = 256
 FEATURES = 4
 QUERIES = 4
 # Features of a tile that stay in the cache while all queries meet them.
-_PANEL = 64
+PANEL = 64
+# Integers up to this one are exact in single precision.
+EXACT = 2**24
 # Points whose features are gathered at once.
 _GROUP = 8
 _LINE = 64  # bytes of a line of the cache: a vector that crosses two of them takes twice as long
@@ -40,8 +46,11 @@ class Space(NamedTuple):
     """Shape (n_features,)."""
     scale: float
     """Points are (X - centre) * scale."""
-    tiles: FloatArray
-    """Tiles of all points, shape (n_tiles, width * TILE); shape (0, 0) where they are made when needed."""
+    tiles: AnyArray
+    """Tiles of all points, float32 if they are small integers, else float64.
+
+    Shape (n_tiles, width * TILE); shape (0, 0) where they are made when needed.
+    """
     norms: FloatArray
     """Squared lengths, shape (n_tiles * TILE,)."""
 
@@ -49,8 +58,11 @@ class Space(NamedTuple):
 class Factors(NamedTuple):
     """What some queries do with the points."""
 
-    factors: FloatArray
-    """What points are multiplied with, shape (n_queries, width), both made up with zeros to whole multiples."""
+    factors: AnyArray
+    """What points are multiplied with, float32 where sums of a panel are exact in it, else float64.
+
+    Shape (n_queries, width), both made up with zeros to whole multiples.
+    """
     scales: FloatArray
     """A product plus the norm, times its scale, plus its shift, makes a word, as in `write_words`; (n_queries,)."""
     shifts: FloatArray
@@ -60,8 +72,8 @@ class Factors(NamedTuple):
 class Workspace(NamedTuple):
     """Memory of one thread."""
 
-    tile: FloatArray
-    """Shape (width * TILE,)."""
+    tile: AnyArray
+    """Shape (width * TILE,), of the kind of the tiles."""
     products: FloatArray
     """Shape (n_queries made up to a multiple of QUERIES, times TILE)."""
 
@@ -80,7 +92,7 @@ def made_up(count: int, unit: int) -> int:
 
 
 @kernel
-def fill_tile(X: AnyArray, first: int, centre: FloatArray, scale: float, tile: FloatArray) -> None:
+def fill_tile(X: AnyArray, first: int, centre: FloatArray, scale: float, tile: AnyArray) -> None:
     """Fill a tile with the points from `first` on; where there are no more, with the last."""
     n_features, last = X.shape[1], X.shape[0] - 1
     for start in range(0, TILE, _GROUP):
@@ -98,7 +110,7 @@ def fill_tile(X: AnyArray, first: int, centre: FloatArray, scale: float, tile: F
 
 
 @kernel
-def fill_norms(tile: FloatArray, norms: FloatArray) -> None:
+def fill_norms(tile: AnyArray, norms: FloatArray) -> None:
     """Fill norms with the squared lengths of the points of a tile."""
     for t in range(TILE):
         norms[t] = 0.0
@@ -109,7 +121,7 @@ def fill_norms(tile: FloatArray, norms: FloatArray) -> None:
 
 
 @score_kernel
-def multiply(factors: FloatArray, first: int, panel: FloatArray, rows: FloatArray) -> None:
+def multiply(factors: AnyArray, first: int, panel: AnyArray, rows: AnyArray) -> None:
     """Add products of QUERIES queries with some features of a tile, from `first` on, to their rows."""
     for j in range(0, panel.shape[0] // TILE, FEATURES):
         f = first + j
@@ -134,9 +146,19 @@ def made_up_rows(n_queries: int) -> int:
 
 @kernel
 def score_tiles(
-    start: int, stop: int, space: Space, factors: Factors, words: SortWords, work: Workspace, made: WordArray
+    start: int,
+    stop: int,
+    space: Space,
+    factors: Factors,
+    words: SortWords,
+    work: Workspace,
+    sums: AnyArray | None,
+    made: WordArray,
 ) -> None:
-    """Fill `made`, of shape (n_queries, n_train), with the words of the points of some tiles."""
+    """Fill `made`, of shape (n_queries, n_train), with the words of the points of some tiles.
+
+    With factors in single precision, `sums` is a scratch of QUERIES * TILE of them; otherwise None.
+    """
     n_train, n_queries = space.X.shape[0], made.shape[0]
     width = factors.factors.shape[1]
     for number in range(start, stop):
@@ -150,10 +172,18 @@ def score_tiles(
         products = work.products
         for place in range(made_up_rows(n_queries) * TILE):
             products[place] = 0.0
-        for j in range(0, width, _PANEL):
-            panel = tile[j * TILE : min(j + _PANEL, width) * TILE]
+        for j in range(0, width, PANEL):
+            panel = tile[j * TILE : min(j + PANEL, width) * TILE]
             for q in range(0, n_queries, QUERIES):
-                multiply(factors.factors[q : q + QUERIES], j, panel, products[q * TILE : (q + QUERIES) * TILE])
+                rows = products[q * TILE : (q + QUERIES) * TILE]
+                if sums is None:
+                    multiply(factors.factors[q : q + QUERIES], j, panel, rows)
+                else:
+                    for t in range(QUERIES * TILE):
+                        sums[t] = 0.0
+                    multiply(factors.factors[q : q + QUERIES], j, panel, sums)
+                    for t in range(QUERIES * TILE):
+                        rows[t] += sums[t]
         for q in range(n_queries):
             row = products[q * TILE : q * TILE + count]
             norms, own = space.norms[first : first + count], made[q, first : first + count]

@@ -147,7 +147,7 @@ def write_words(
     Parameters
     ----------
     row : float64 array of shape (count,)
-        Scores less `norms`; overwritten.
+        Scores less `norms`.
     norms : float64 array of shape (count,)
         What is added to them.
     scale, shift : float
@@ -159,13 +159,10 @@ def write_words(
     made : uint64 array of shape (count,)
         Output.
     """
-    count = row.shape[0]
-    for i in range(count):
-        row[i] = (row[i] + norms[i]) * scale + shift
-    bits, tails = row.view(np.uint64), words.tails[first : first + count]
-    place = np.uint64(64 - words.score_bits)
-    for i in range(count):
-        made[i] = (bits[i] << place) | tails[i]
+    place, tails = np.uint64(64 - words.score_bits), words.tails[first : first + row.shape[0]]
+    for i in range(row.shape[0]):
+        number = np.float64((row[i] + norms[i]) * scale + shift).view(np.uint64)
+        made[i] = (number << place) | tails[i]
 
 
 @kernel
@@ -229,39 +226,51 @@ def sort_digits(source: WordArray, count: int, digits: int, sorter: Sorter) -> W
 
 
 @kernel
-def insert_words(words: WordArray, count: int) -> bool:
-    """Finish sorting what is nearly sorted; return False if it is not, with some of it undone."""
-    moves = _MOVES * count
+def insert_words(words: WordArray, count: int, near: np.uint64) -> int:
+    """Finish sorting what is nearly sorted, and look for neighbours that are too close to tell apart.
+
+    Return 1 if any are less than `near` apart, else 0; -1 if this is not nearly sorted, with some of it undone.
+    """
+    moves, close = _MOVES * count, False
     for start in range(1, count, _STRIDE):
         stop = min(start + _STRIDE, count)
         if stop - start == _STRIDE:
             left, right = words[start - 1 : stop - 1], words[start:stop]
             found = False
             for t in range(_STRIDE):
-                found |= right[t] < left[t]
+                found |= right[t] < left[t] + near  # scores leave room for it
             if not found:
                 continue
         for c in range(start, stop):
-            word = words[c]
-            if words[c - 1] > word:
-                p = c
-                while p > 0 and words[p - 1] > word:
-                    words[p] = words[p - 1]
-                    p -= 1
-                words[p] = word
-                moves -= c - p
+            word, p = words[c], c
+            while p > 0 and words[p - 1] > word:
+                words[p] = words[p - 1]
+                p -= 1
+            words[p] = word
+            close |= p > 0 and word - words[p - 1] < near
+            close |= p < c and words[p + 1] - word < near
+            moves -= c - p
         if moves < 0:
-            return False
-    return True
+            return -1
+    return 1 if close else 0
 
 
 @kernel
-def order_run(q: int, scores: Scores, indices: CodeArray, start: int, stop: int, near: SearchScratch) -> None:
-    """Order indices[start:stop] by exact distance, equal ones by index."""
+def index_of(word: np.uint64, words: SortWords) -> np.int64:
+    """The index in a word."""
+    place = np.uint64(64 - words.score_bits)
+    return np.int64((word & ((np.uint64(1) << place) - np.uint64(1))) >> np.uint64(words.label_bits))
+
+
+@kernel
+def order_run(
+    q: int, scores: Scores, words: SortWords, made: WordArray, start: int, stop: int, near: SearchScratch
+) -> None:
+    """Order made[start:stop] by exact distance, equal ones by index; scores are left out of the words."""
     count = stop - start
     listed, distances = near.near_indices, near.near_distances
     for c in range(count):
-        listed[c] = indices[start + c]
+        listed[c] = index_of(made[start + c], words)
     if count > _SHORT:
         # Stable sorts: by index first, then by distance.
         for c in range(count):
@@ -283,15 +292,12 @@ def order_run(q: int, scores: Scores, indices: CodeArray, start: int, stop: int,
                 p -= 1
             distances[p], listed[p] = distance, index
     for c in range(count):
-        indices[start + c] = listed[c]
+        made[start + c] = words.tails[listed[c]]
 
 
 @kernel
-def order_runs(
-    q: int, scores: Scores, words: SortWords, made: WordArray, labels: AnyArray, indices: CodeArray, near: SearchScratch
-) -> int:
+def order_runs(q: int, scores: Scores, words: SortWords, made: WordArray, count: int, near: SearchScratch) -> int:
     """Order the runs of close scores; return how many points were measured."""
-    count = indices.shape[0]
     place, gap = np.uint64(64 - words.score_bits), np.uint64(scores.gaps[q])
     measured, start = 0, 0
     before = made[0] >> place
@@ -303,43 +309,48 @@ def order_runs(
             if close:
                 continue
         if c - start > 1:
-            order_run(q, scores, indices, start, c, near)
-            for p in range(start, c):
-                labels[p] = words.labels[indices[p]]
+            order_run(q, scores, words, made, start, c, near)
             measured += c - start
         start = c
     return measured
 
 
 @kernel
-def order_row(q: int, scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
-    """Fill labels and indices with all points of a query, nearest first; return how many were measured."""
+def order_words(q: int, scores: Scores, words: SortWords, sorter: Sorter) -> tuple[WordArray, int]:
+    """Return the words of all points of a query, nearest first, and how many points were measured.
+
+    A word keeps its index and label; its score may be gone.
+    """
     row, own, count = scores.made[q], scores.own[q], scores.made.shape[1]
     if own >= 0:  # words come in any order
         count -= 1
         row[own] = row[count]
+    # Scores are at most `gap` apart where words are less than this apart, and perhaps where not quite.
+    near = np.uint64(scores.gaps[q] + 1) << np.uint64(64 - words.score_bits)
     made = sort_digits(row, count, sorter.digits, sorter)
-    if not insert_words(made, count):
+    close = insert_words(made, count, near)
+    if close < 0:
         # Many points share their leading digits, as where one is far from all others.
         made = sort_digits(row, count, -(-words.score_bits // sorter.digit), sorter)
-        insert_words(made, count)
-    below = np.uint64(words.label_bits)
-    place = np.uint64(64 - words.score_bits)
-    mask = ((np.uint64(1) << place) - np.uint64(1)) >> below
-    for c in range(count):
-        indices[c] = np.int64((made[c] >> below) & mask)
+        close = insert_words(made, count, near)
+    measured = order_runs(q, scores, words, made, count, sorter.near) if close != 0 else 0
+    return made[:count], measured
+
+
+@kernel
+def order_row(q: int, scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
+    """Fill labels and indices with all points of a query, nearest first; return how many were measured."""
+    made, measured = order_words(q, scores, words, sorter)
+    for c in range(made.shape[0]):
+        indices[c] = index_of(made[c], words)
     if words.label_bits > 0:
-        code = (np.uint64(1) << below) - np.uint64(1)
-        for c in range(count):
+        code = (np.uint64(1) << np.uint64(words.label_bits)) - np.uint64(1)
+        for c in range(made.shape[0]):
             labels[c] = np.int64(made[c] & code)
     else:
-        for c in range(count):
+        for c in range(made.shape[0]):
             labels[c] = words.labels[indices[c]]
-    # Scores are at most `gap` apart where words are less than this apart, and perhaps where not quite.
-    near, close = np.uint64(scores.gaps[q] + 1) << place, False
-    for c in range(1, count):
-        close |= made[c] - made[c - 1] < near
-    return order_runs(q, scores, words, made, labels, indices, sorter.near) if close else 0
+    return measured
 
 
 @kernel

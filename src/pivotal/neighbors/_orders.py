@@ -13,6 +13,9 @@ Rounding. With u = 2^-53, the score |x|^2 - 2 x.q of a point of d features is of
 
 and the distance that decides, summed feature by feature, is off by (d + 8) u relative to its square, root included. So
 two points whose scores differ by more than 2 (5/2 d + 16) u (R + |q|)^2, R the largest |x|, are in their true order.
+
+Where points and queries are small integers, such as pixels or counts, nothing is rounded: scores are in the order
+of the distances, and equal ones come by index already.
 """
 
 from __future__ import annotations
@@ -23,9 +26,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pivotal.core.threads import Threads, check_cancelled, run_all, slices
-from pivotal.core.types import BoolArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, BoolArray, FloatArray, IndexArray
 from pivotal.kernels.products import (
+    EXACT,
     FEATURES,
+    PANEL,
     QUERIES,
     TILE,
     Factors,
@@ -52,6 +57,21 @@ _UNIT = 2.0**-53
 # Longer queries, in units of the spread of the points, are measured: all scores are alike to them.
 _FAR = 2.0**30
 _UNKNOWN = np.empty((0, 0))
+# Entries that are looked at together for whether they are integers.
+_LOOKED_AT_ONCE = 2**16
+# What the largest number of a point may be times that of a query: a panel adds up twice their products.
+_LARGEST_PRODUCT = EXACT // (2 * PANEL)
+
+
+def _largest_integer(X: AnyArray, centre: FloatArray) -> float:
+    """The largest distance of a coordinate from the centre if all are integers, else infinity."""
+    at_once, largest = max(1, _LOOKED_AT_ONCE // X.shape[1]), 0.0
+    for start in range(0, len(X), at_once):
+        rows = X[start : start + at_once]
+        if not (rows == np.rint(rows)).all():
+            return np.inf
+        largest = max(largest, float(np.abs(rows - centre).max(initial=0.0)))
+    return largest
 
 
 class ScoreScratch(NamedTuple):
@@ -122,12 +142,18 @@ class ProductOrders:
         self._X, self._squared, self._centre, self._scale = engine.geometry
         n_train, n_features = self._X.shape
         n_tiles, self._width = -(-n_train // TILE), made_up(n_features, FEATURES)
-        self.prepares_again = 8 * n_tiles * TILE * self._width > _KEPT_BYTES
-        tiles = np.empty((0, 0)) if self.prepares_again else aligned((n_tiles, self._width * TILE))
+        self._kind: np.dtype[Any] = np.dtype(np.float64)
+        centre = np.rint(self._centre)
+        self._largest = max(1.0, _largest_integer(self._X, centre))
+        if self._largest**2 <= _LARGEST_PRODUCT:
+            self._centre, self._scale, self._kind = centre, 1.0, np.dtype(np.float32)
+        self.prepares_again = self._kind.itemsize * n_tiles * TILE * self._width > _KEPT_BYTES
+        shape = (0, 0) if self.prepares_again else (n_tiles, self._width * TILE)
+        tiles = aligned(shape, self._kind)
         self._space = Space(self._X, self._centre, self._scale, tiles, np.empty(n_tiles * TILE))
 
         def prepare(part: slice) -> None:
-            own = aligned((self._width * TILE,)) if self.prepares_again else np.empty(0)
+            own = aligned((self._width * TILE if self.prepares_again else 0,), self._kind)
             for number in range(part.start, part.stop):
                 tile = own if self.prepares_again else tiles[number]
                 fill_tile(self._X, number * TILE, self._centre, self._scale, tile)
@@ -143,7 +169,7 @@ class ProductOrders:
         """Memory for the scores of up to this many queries at once."""
         tile = self._width * TILE if self.prepares_again else 0
         shape = (made_up(n_queries, QUERIES) * TILE,)
-        room = [Workspace(aligned((tile,)), aligned(shape)) for _ in range(n_threads)]
+        room = [Workspace(aligned((tile,), self._kind), aligned(shape)) for _ in range(n_threads)]
         return ScoreScratch(aligned((n_queries, self._X.shape[0]), np.uint64), room)
 
     def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
@@ -164,9 +190,15 @@ class ProductOrders:
         # To a far query all scores are the same: one run, in which all points are measured.
         centred[far], square[far], limit[far] = 0.0, 0.0, 1.0
         scales = (2.0**self.words.score_bits - 8 * self._gap) / limit
+        exact = self._kind == np.float32 and scales.min(initial=1.0) >= 1.0
+        if exact and _largest_integer(queries[~far], self._centre) * self._largest <= _LARGEST_PRODUCT:
+            scales = 2.0 ** np.floor(np.log2(scales))  # nothing is rounded, in the words neither
+            gaps[~far] = -1
+        else:
+            exact = False
         scales[far] = 0.0
         shifts = square * scales + (4 * self._gap + INTEGER)
-        factors = np.zeros((made_up(n_queries, QUERIES), self._width))
+        factors = np.zeros((made_up(n_queries, QUERIES), self._width), np.float32 if exact else np.float64)
         factors[:n_queries, :n_features] = -2.0 * centred
         made = scratch.made[:n_queries]
         self._multiply(Factors(factors, scales, shifts), made, scratch, threads)
@@ -176,14 +208,16 @@ class ProductOrders:
         """Fill `made` with the words of all points, some tiles at a time."""
         idle = list(scratch.threads)
         cost = TILE * factors.factors.size  # of a tile
+        exact = factors.factors.dtype == np.float32
         at_once = max(1, _BREATH // cost)
 
         def work(part: slice) -> None:
-            room = idle.pop()
+            room, sums = idle.pop(), aligned((QUERIES * TILE,), np.float32) if exact else None
             try:
                 for start in range(part.start, part.stop, at_once):
                     check_cancelled()
-                    score_tiles(start, min(start + at_once, part.stop), self._space, factors, self.words, room, made)
+                    stop = min(start + at_once, part.stop)
+                    score_tiles(start, stop, self._space, factors, self.words, room, sums, made)
             finally:
                 idle.append(room)
 
