@@ -111,7 +111,7 @@ def page(report: Report, weighed: Report) -> str:
         table(["ratio", "warm: called again", "cold: once, in a fresh process"], ratios),
         "",
         "Methods that allocate gigabytes are much slower on the first call (page faults). Most calls are made once, so",
-        "both are shown: cold, in a fresh process, and warm. Points are given as float64 and distances are Euclidean for",
+        "both are shown: cold, in a fresh process, and warm. Points are given as float64, distances are Euclidean for",
         "all; cleanlab itself would choose the cosine. Other kinds, metrics and k: [how fast](benchmarks.md).",
         "",
         record_table(
