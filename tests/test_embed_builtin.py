@@ -289,3 +289,9 @@ def test_what_is_not_installed_is_named_with_its_extra(tmp_path: Path, code: str
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.stderr.splitlines()[-1].startswith("ImportError: ")
     assert f"pip install 'pivotal[{extra}]'" in done.stderr.splitlines()[-1]
+
+
+def test_texts_all_alike_are_reduced_to_one_place():
+    alike = TfidfText(n_components=2).fit_transform(["the same words"] * 12)
+    assert np.allclose(alike, alike[0])
+    assert np.isfinite(alike).all()

@@ -87,6 +87,63 @@ def test_text_beside_numbers_is_offered_asked_for_or_turned_down():
     assert done(prepare(table, None, Roles("y")))["text"].endswith("--embed tfidf makes features of it")
 
 
+def sentences(n=60, seed=0):
+    words, kinds = texts(n, seed)
+    return [f"{one}, we hear from those who were there today" for one in words], kinds
+
+
+def test_sentences_beside_numbers_are_features_without_being_asked_for():
+    words, kinds = sentences()
+    names = [f"Ann B. Smith, {i} Long Street" for i in range(60)]
+    table = table_of(text=words, name=names, x=np.arange(60.0) % 7, y=[str(kind) for kind in kinds])
+    prepared = prepare(table, None, Roles("y"))
+    said = done(prepared)
+    assert prepared.X.shape[1] > 100
+    assert said["text"].startswith("TF-IDF")
+    assert "weighed to count as much as all numbers" in said["text"]
+    assert said["name"].endswith("--embed tfidf makes features of it")
+    for roles in (
+        Roles("y", embedding=Embedding.of("none")),
+        Roles("y", text=["text"]),
+        Roles("y", features=["x"]),
+        Roles("y", embedding=Embedding.of("name=tfidf")),  # who names one column has spoken of all
+    ):
+        assert not done(prepare(table, None, roles))["text"].startswith("TF-IDF"), roles
+
+
+def test_vectors_beside_a_table_stand_for_its_sentences(tmp_path):
+    words, kinds = sentences()
+    np.save(tmp_path / "emb.npy", np.eye(60)[:, :5])
+    table = table_of(tmp_path, text=words, y=[str(kind) for kind in kinds])
+    prepared = prepare(with_embeddings(table, [str(tmp_path / "emb.npy")]), None, Roles("y"))
+    assert prepared.X.shape[1] == 5
+
+
+def test_sentences_in_half_of_the_cells_and_gaps():
+    words, kinds = sentences()
+    y = [str(kind) for kind in kinds]
+    x = np.arange(60.0) % 7
+    for short, used in ((20, True), (40, False)):
+        mixed = [f"ok {i}" if i < short else word for i, word in enumerate(words)]
+        prepared = prepare(table_of(text=mixed, x=x, y=y), None, Roles("y"))
+        assert done(prepared)["text"].startswith("TF-IDF") == used
+    gaps = [None if i % 4 else word for i, word in enumerate(words)]
+    assert done(prepare(table_of(text=gaps, x=x, y=y), None, Roles("y")))["text"].startswith("TF-IDF")
+    typed = pa.array(words).dictionary_encode()
+    assert done(prepare(table_of(text=typed, x=x, y=y), None, Roles("y")))["text"].startswith("TF-IDF")
+
+
+def test_wrong_labels_of_sentences_beside_numbers_are_found():
+    words, kinds = sentences(200)
+    rng = np.random.default_rng(1)
+    wrong = rng.choice(200, 10, replace=False)
+    given = kinds.copy()
+    given[wrong] = 1 - given[wrong]
+    frame = pd.DataFrame({"text": words, "price": rng.normal(size=200), "shop": rng.choice(list("abc"), 200)})
+    errors = pivotal.clean(frame.assign(y=[f"c{kind}" for kind in given]), label="y")
+    assert len(set(np.argsort(errors.scores)[:10]) & set(wrong)) >= 9
+
+
 def test_no_block_drowns_another():
     """Numbers and text together know more than either; side by side as they stand, text is lost."""
     rng = np.random.default_rng(0)

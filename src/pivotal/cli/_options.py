@@ -140,8 +140,8 @@ def add_embedding(parser: Parser) -> None:
         metavar="NAME,...",
         help="by what, for all such columns or as COLUMN=NAME: tfidf, histograms, pixels, onnx:FILE, "
         "sentence-transformers:FOLDER, model2vec:FOLDER, timm:FOLDER, open_clip:FOLDER, python:MODULE:FUNCTION; none "
-        "keeps them to be looked at (default: tfidf and histograms, where there are no other features or where "
-        "--features names them)",
+        "keeps them to be looked at (default: tfidf for sentences; tfidf and histograms for all texts and images where "
+        "there are no other features or where --features names them)",
     )
     group.add_argument(
         "--embed-options",

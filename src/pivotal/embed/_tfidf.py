@@ -91,7 +91,9 @@ class TfidfText(Embedder):
         from sklearn.decomposition import TruncatedSVD
 
         self._svd = TruncatedSVD(self.n_components, random_state=self.random_state)
-        return self._fill(unit_rows(self._svd.fit_transform(X)), blank, learn=True)
+        with np.errstate(divide="ignore", invalid="ignore"):  # shares of the variance, of which there is none
+            reduced = self._svd.fit_transform(X)
+        return self._fill(unit_rows(reduced), blank, learn=True)
 
     def transform(self, items: Any) -> Any:
         if not self._parts:

@@ -42,6 +42,7 @@ __all__ = [
     "find_gaps",
     "holds",
     "is_picture",
+    "is_prose",
     "profile",
     "type_of",
 ]
@@ -167,6 +168,18 @@ def _kind_of_text(present: Any, wrong: AnyArray | None, max_categories: int) -> 
     # What differs in most rows says nothing about others: it is there to be looked at.
     few = n_different <= max_categories and n_different <= max(2, len(present) / 2)
     return "category" if few else "text", remark
+
+
+def is_prose(table: Table, name: str, gaps: Collection[str] = GAPS) -> bool:
+    """Whether a column of text holds sentences, rather than names, titles or addresses: half of the cells are long."""
+    present = without_gaps(table.column(name), gaps).drop_null()
+    some = present.take(np.unique(np.linspace(0, len(present) - 1, min(len(present), _SOME_CELLS)).astype(int)))
+    words = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(some.cast(pa.string()))))
+    return len(some) > 0 and float(np.median(words.to_numpy())) >= _WORDS_OF_PROSE
+
+
+_SOME_CELLS: Final = 1000
+_WORDS_OF_PROSE: Final = 8  # names have two to four words, addresses and titles five to seven
 
 
 def _share(present: Any, pattern: str) -> float:

@@ -34,8 +34,8 @@ class Embedding:
     ----------
     by : tuple of (str or None, embedder)
         A column, or None for all that the embedder takes, and what embeds it: a name as in `pivotal.embed.as_embedder`,
-        an embedder or a model. Without any, texts and images are embedded where there is nothing else, or where they
-        are asked for as features.
+        an embedder or a model. Without any, sentences are embedded; other texts and images where there is nothing else,
+        or where they are asked for as features.
     options : mapping
         Arguments of the embedders, such as batch_size, device, cache and progress; not `missing` and `root`, which
         are those of tables.

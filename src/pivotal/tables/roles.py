@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 import pyarrow as pa
 
 from pivotal.core.types import FloatArray
-from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, profile
+from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, is_prose, profile
 from pivotal.tables.embedding import USUAL, Embedding, kinds_of
 from pivotal.tables.label_column import INSTEAD
 from pivotal.tables.table import Table
@@ -148,12 +148,18 @@ def choose(train: Table, roles: Roles) -> ColumnChoice:
         treatments[name] = (kinds[name], f"{why}: {remark}" if why and remark else why)
         if kinds[name] in USUAL and (asked or (wanted is None and said.get(name) != "text")):
             general = roles.embedding.general(kinds[name])
-            if general is not None or asked:
+            # Sentences say more of a row than what stands beside them; names and addresses are there to be looked at.
+            if general is not None or asked or _reads_as_prose(train, name, kinds[name], roles, remark):
                 embedded[name] = general or USUAL[kinds[name]]
             elif not remark and not roles.embedding.off:
                 treatments[name] = (kinds[name], f"{why}; --embed {USUAL[kinds[name]]} makes features of it")
     _check_something_to_embed(train, roles, kinds)
     return ColumnChoice(kinds, treatments, found.numbers, found.remarks, embedded)
+
+
+def _reads_as_prose(train: Table, name: str, kind: Kind, roles: Roles, remark: str) -> bool:
+    said = roles.embedding.by or train.beside  # which embedder, or which vectors, stand for what is in the table
+    return kind == "text" and not remark and not said and is_prose(train, name, roles.gaps)
 
 
 def _fields_of(train: Table, name: str) -> str:
