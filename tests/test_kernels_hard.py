@@ -45,6 +45,20 @@ def test_spans_of_ranks_and_single_chances_agree(
     np.testing.assert_allclose(fast, plain, rtol=1e-11, atol=1e-15 * (present + memberless))
 
 
+@pytest.mark.parametrize(("n", "k"), [(513, 5), (1024, 5), (1300, 3), (1300, 12), (900, 25)])
+def test_many_classes_over_spans_of_every_width(n: int, k: int) -> None:
+    present, memberless = 6, 2
+    votes = np.random.default_rng(n + k).integers(0, present + 1, n).astype(np.int32)
+    push, sizes = Shapley().push(k, n), Shapley().sizes(k, n)
+    span = make_span(present + memberless + 1, k)
+    assert n > span.places.size
+    fast, plain = np.full(n, np.nan), np.full(n, np.nan)
+    many_class_pass(votes, n, present, memberless, k, 0, push, sizes, span, fast)
+    counts, sums = np.zeros(present + 2, np.int64), np.zeros((5, present + 2))
+    many_class_terms(votes, n, present, memberless, k, 0, push, sizes, counts, sums, plain)
+    np.testing.assert_allclose(fast, plain, rtol=1e-11, atol=1e-15)
+
+
 @pytest.mark.parametrize("k", [70, MOST_DRAWS + 1, MOST_DRAWS + 2])
 def test_many_classes_with_a_large_k(k: int) -> None:
     n, n_classes = k + SPAN + 50, 4

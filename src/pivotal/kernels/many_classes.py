@@ -23,8 +23,10 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.hard_small import small_coalitions
 
-# Ranks of a span: a constant, so that loops over it compile into vector code without remainders.
+# Ranks of a span, at least and at most: the longer, the less is lost between spans, while the tables fit a core's cache.
 SPAN = 128
+_LONGEST = 512
+_MOST_ENTRIES = 2**15
 # A multiple of ranks that vector code likes.
 _FULL = 16
 # The ways to draw more points than this may leave the range of a double, scaled or not.
@@ -35,6 +37,7 @@ class Span(NamedTuple):
     """Scratch for one thread: tables over the ranks of a span, the farthest first, and sums over all ranks so far.
 
     A wrong class is known by its slot, 1 or more; the slot behind the last stands for all classes without members.
+    `width` below is how many ranks a span has; of few points, only those are computed.
     """
 
     members: IndexArray
@@ -44,32 +47,33 @@ class Span(NamedTuple):
     sums: FloatArray
     """Running sums, what rounding lost of them, and small coalitions; shape (3, n_slots)."""
     nearer: FloatArray
-    """Points of each class nearer than each rank, shape (n_slots, SPAN)."""
+    """Points of each class nearer than each rank, shape (n_slots, width)."""
     terms: FloatArray
-    """What each rank adds to the sums, then the sums; shape (n_slots, SPAN)."""
+    """What each rank adds to the sums, then the sums; shape (n_slots, width)."""
     rows: FloatArray
-    """Seven rows over the ranks, shape (7, SPAN)."""
+    """Seven rows over the ranks, shape (7, width)."""
     ways: FloatArray
-    """Scaled binomials; shape (6, k, SPAN)."""
+    """Scaled binomials; shape (6, k, width)."""
     step: FloatArray
     """scale / j; shape (k,)."""
     places: IndexArray
-    """Places in the span of the right points, shape (SPAN,)."""
+    """Places in the span of the right points, shape (width,)."""
 
 
 def make_span(n_classes: int, k: int) -> Span:
     """Scratch for this many classes."""
     n_slots = n_classes + 1
+    width = SPAN if n_classes <= 2 else min(_LONGEST, max(SPAN, _MOST_ENTRIES // (6 * k) // _FULL * _FULL))
     return Span(
         members=np.zeros(n_slots, np.int64),
         games=np.zeros(n_slots),
         sums=np.zeros((3, n_slots)),
-        nearer=np.zeros((n_slots, SPAN)),
-        terms=np.zeros((n_slots, SPAN)),
-        rows=np.zeros((7, SPAN)),
-        ways=np.zeros((6, k, SPAN)),
+        nearer=np.zeros((n_slots, width)),
+        terms=np.zeros((n_slots, width)),
+        rows=np.zeros((7, width)),
+        ways=np.zeros((6, k, width)),
         step=np.zeros(k),
-        places=np.zeros(SPAN, np.int64),
+        places=np.zeros(width, np.int64),
     )
 
 
@@ -97,8 +101,10 @@ def add_leads(
 
 
 @kernel
-def count_nearer(slots: CodeArray, start: int, stop: int, last: int, members: IndexArray, nearer: FloatArray) -> None:
-    """Fill `nearer` from the members before `stop`, which become those before `start`.
+def count_nearer(
+    slots: CodeArray, start: int, stop: int, last: int, length: int, members: IndexArray, nearer: FloatArray
+) -> None:
+    """Fill `nearer` up to `length` from the members before `stop`, which become those before `start`.
 
     Places behind the span repeat its last: they are computed with the others, and not looked at.
     """
@@ -107,13 +113,13 @@ def count_nearer(slots: CodeArray, start: int, stop: int, last: int, members: In
         for p in range(stop - start):
             count -= slots[stop - 1 - p] == c
             nearer[c, p] = count
-        for p in range(stop - start, nearer.shape[1]):
+        for p in range(stop - start, length):
             nearer[c, p] = count
         members[c] = count
 
 
 @kernel
-def push_wrong(slots: CodeArray, stop: int, last: int, threshold: int, span: Span) -> None:
+def push_wrong(slots: CodeArray, stop: int, last: int, length: int, threshold: int, span: Span) -> None:
     """Fill in the terms of the ranks as if a wrong point were pushed out at each."""
     nearer, terms, step, games = span.nearer, span.terms, span.step, span.games
     right, weight, own, third, gained, lost, here = (
@@ -124,34 +130,34 @@ def push_wrong(slots: CodeArray, stop: int, last: int, threshold: int, span: Spa
     draws = rights.shape[0] - 1
     half = min(draws, (draws - threshold) // 2)  # as many own ones can there be at these leads
     # The class of the one pushed out.
-    for p in range(SPAN):
+    for p in range(length):
         own[p] = nearer[slots[max(stop - 1 - p, 0)], p]
         third[p] = (points - p) - right[p] - own[p]
         gained[p] = 0.0
         lost[p] = 0.0
-    fill_ways(own, 0.0, half, step, SPAN, owns)
-    fill_ways(third, 0.0, draws, step, SPAN, thirds)
-    add_leads(rights_less, owns, thirds, threshold + 1, SPAN, lost)
+    fill_ways(own, 0.0, half, step, length, owns)
+    fill_ways(third, 0.0, draws, step, length, thirds)
+    add_leads(rights_less, owns, thirds, threshold + 1, length, lost)
     # A point of another class was a third in the game against it.
-    fill_ways(third, 1.0, draws, step, SPAN, thirds)
-    add_leads(rights, owns, thirds, threshold + 1, SPAN, gained)
+    fill_ways(third, 1.0, draws, step, length, thirds)
+    add_leads(rights, owns, thirds, threshold + 1, length, gained)
     for c in range(1, last + 1):
-        for p in range(SPAN):
-            own[p] = nearer[c, p]
+        own = nearer[c]
+        for p in range(length):
             third[p] = (points - p) - right[p] - own[p]
             here[p] = 0.0
-        fill_ways(own, 0.0, half, step, SPAN, owns)
-        fill_ways(own, 1.0, half, step, SPAN, owns_less)
-        fill_ways(third, 0.0, draws, step, SPAN, thirds)
-        add_leads(rights_less, owns, thirds, threshold, SPAN, here)
+        fill_ways(own, 0.0, half, step, length, owns)
+        fill_ways(own, 1.0, half, step, length, owns_less)
+        fill_ways(third, 0.0, draws, step, length, thirds)
+        add_leads(rights_less, owns, thirds, threshold, length, here)
         stands_for = games[c]
-        for p in range(SPAN):
+        for p in range(length):
             lost[p] += stands_for * here[p]
             here[p] = 0.0
-        add_leads(rights, owns_less, thirds, threshold + 1, SPAN, here)
-        for p in range(SPAN):
+        add_leads(rights, owns_less, thirds, threshold + 1, length, here)
+        for p in range(length):
             terms[c, p] = weight[p] * (gained[p] - here[p])
-    for p in range(SPAN):
+    for p in range(length):
         terms[0, p] = weight[p] * lost[p]
 
 
@@ -265,25 +271,26 @@ def many_class_pass(
 
     stop = n
     while stop > 0:
-        start = max(0, stop - SPAN)
-        count_nearer(slots, start, stop, last, members, span.nearer)
+        start = max(0, stop - terms.shape[1])
+        length = -(-(stop - start) // _FULL) * _FULL
+        count_nearer(slots, start, stop, last, length, members, span.nearer)
         scale = max(1.0, (k - 1.0) / 3.0) / max(stop - 1.0, 1.0)
         for j in range(1, k):
             step[j] = scale / j
-        for p in range(SPAN):
+        for p in range(length):
             right[p] = span.nearer[0, p]
             points[p] = stop - 1.0 - p
-        fill_ways(points, 1.0, k - 1, step, SPAN, ways)  # to draw T
+        fill_ways(points, 1.0, k - 1, step, length, ways)  # to draw T
         n_right = 0
-        for p in range(SPAN):
+        for p in range(length):
             i = stop - 1 - p
             weight[p] = push[i + 1] / ways[k - 1, p] if i >= max(start, k) else 0.0
             if i >= max(start, k) and slots[i] == 0:
                 places[n_right] = p
                 n_right += 1
-        fill_ways(right, 0.0, k - 1, step, SPAN, ways)
-        fill_ways(right, 1.0, k - 1, step, SPAN, span.ways[1])
-        push_wrong(slots, stop, last, threshold, span)
+        fill_ways(right, 0.0, k - 1, step, length, ways)
+        fill_ways(right, 1.0, k - 1, step, length, span.ways[1])
+        push_wrong(slots, stop, last, length, threshold, span)
         if n_right > 0:
             push_right(stop, last, n_right, threshold, span)
         for i in range(start, stop):

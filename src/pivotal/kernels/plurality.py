@@ -247,7 +247,7 @@ def fill_span(
     right, right_less, wrong, heads = ballots.right[0], ballots.right[1], ballots.right[2], ballots.heads
     weight, points, wrongs = ballots.rows[0], ballots.rows[1], ballots.rows[2]
     length, most = terms.shape[1], k // 2 - 1
-    count_nearer(slots, start, stop, present, ballots.members, nearer)
+    count_nearer(slots, start, stop, present, length, ballots.members, nearer)
     scale = max(1.0, (k - 1.0) / 3.0) / max(stop - 2.0, 1.0)
     for j in range(1, k):
         step[j] = scale / j
