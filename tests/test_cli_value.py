@@ -76,11 +76,13 @@ def test_rows_value_each_other_without_test_rows(tmp_path, frame, table):
     out = tmp_path / "values.csv"
     options = ["--semivalue", "shapley", "--utility", "soft", "--features", "a,b"]
     assert main(["value", table, "--label", "species", "-o", str(out), "--quiet", *options]) == 0
-    expected = pivotal.value(scaled(frame), frame["species"], k=5, semivalue="shapley", utility="soft").to_frame()
-    written = pd.read_csv(out, converters={"value": float})  # Python's own reading: to the last digit
-    assert list(written.columns) == ["id", "value", "rank", "error_bound"]
+    expected = pivotal.value(scaled(frame), frame["species"], k=5, semivalue="shapley", utility="soft").to_frame(0.9)
+    exact = {"value": float, "query_standard_error": float}
+    written = pd.read_csv(out, converters=exact)  # Python's own reading: to the last digit
+    assert list(written.columns) == ["id", "value", "rank", "error_bound", "query_standard_error"]
     assert written["value"].tolist() == expected["value"].tolist()
     assert written["rank"].tolist() == expected["rank"].tolist()
+    assert written["query_standard_error"].tolist() == expected["query_standard_error"].tolist()
 
 
 def test_every_option_of_value_arrives(tmp_path, frame, table):
@@ -116,7 +118,7 @@ def test_data_on_stdout_and_words_on_stderr(table, capsys):
     captured = capsys.readouterr()
     rows = [json.loads(line) for line in captured.out.splitlines()]
     assert len(rows) == 30
-    assert set(rows[0]) == {"id", "value", "rank", "error_bound"}
+    assert set(rows[0]) == {"id", "value", "rank", "error_bound", "query_standard_error"}
     assert "valued by each other" in captured.err
     assert "Most valuable" in captured.err
 

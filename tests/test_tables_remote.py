@@ -224,7 +224,7 @@ def test_outputs_elsewhere(memory, tmp_path, capsys):
     memory.pipe("/d.html/t.csv", b"a\n")
     command = ["value", "memory://parts/t.csv", "--label", "y", "--quiet"]
     assert main([*command, "-o", "memory://out/v.csv.gz", "--report", f"file://{tmp_path}/r.html"]) == 0
-    assert gzip.decompress(memory.cat("/out/v.csv.gz")).startswith(b"id,value,rank,error_bound\n")
+    assert gzip.decompress(memory.cat("/out/v.csv.gz")).startswith(b"id,value,rank,error_bound,query_standard_error\n")
     assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     for arguments, message in (
         (["-o", "memory://parts/t.csv"], "memory://parts/t.csv is read from and must not be written over"),

@@ -61,7 +61,7 @@ def describe(parser: Parser) -> None:
         "hold out this share of the table at random for the same purpose, such as 0.2",
     )
     add_valuation(parser)
-    add_output(parser, "id, value, rank and error bound of every row")
+    add_output(parser, "id, value, rank, error bound and standard error of every row")
     group = parser.add_argument_group("to look at")
     group.add_argument("--top", type=int, metavar="N", help="print the N most valuable rows")
     group.add_argument("--bottom", type=int, metavar="N", help="print the N least valuable rows")

@@ -23,7 +23,7 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.hard_small import small_coalitions
 
-# Ranks of a span, at least and at most: the longer, the less is lost between spans, while the tables fit a core's cache.
+# Ranks of a span, at least and at most: long ones lose less between spans, as long as the tables fit a core's cache.
 SPAN = 128
 _LONGEST = 512
 _MOST_ENTRIES = 2**15

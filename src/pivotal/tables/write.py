@@ -147,7 +147,7 @@ def write_frame(frame: pd.DataFrame, path: str, *, safe: bool = False, form: str
 
 
 def write_values(values: Values, path: str, *, safe: bool = False, form: str | None = None) -> None:
-    """Write the value of every point with its id, rank, error bound and, for sampled values, standard error.
+    """Write the value of every point with its id, rank, error bound and standard errors, as far as they are known.
 
     A Parquet file can be opened with `Values.load` as well.
 
@@ -165,6 +165,8 @@ def write_values(values: Values, path: str, *, safe: bool = False, form: str | N
         if bound is not None:
             frame.insert(3, name, bound)
             break
+    if values.query_standard_error is not None:
+        frame["query_standard_error"] = values.query_standard_error
     if kind != "parquet":
         write_frame(frame, path, safe=safe, form=form)
         return
