@@ -117,7 +117,7 @@ const look = () => ({
   },
 });
 
-// Axes of charts over counts or ranks: whole numbers across under a name, numbers as they are upwards.
+// Axes of charts over counts or ranks: integers across under a name, numbers as they are upwards.
 const countAxis = (name, more = {}, label = {}) => ({
   ...look().axis, type: "value", name, nameLocation: "middle", nameGap: 28, splitLine: { show: false }, ...more,
   axisLabel: { ...look().axis.axisLabel, formatter: whole, showMaxLabel: false, ...label },
