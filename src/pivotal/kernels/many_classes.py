@@ -63,7 +63,8 @@ class Span(NamedTuple):
 def make_span(n_classes: int, k: int) -> Span:
     """Scratch for this many classes."""
     n_slots = n_classes + 1
-    width = SPAN if n_classes <= 2 else min(_LONGEST, max(SPAN, _MOST_ENTRIES // (6 * k) // _FULL * _FULL))
+    fitting = _MOST_ENTRIES // (6 * k + 2 * n_slots) // _FULL * _FULL
+    width = SPAN if n_classes <= 2 else min(_LONGEST, max(SPAN, fitting))
     return Span(
         members=np.zeros(n_slots, np.int64),
         games=np.zeros(n_slots),
