@@ -51,6 +51,12 @@ _ALONE = Threads(1)
 Queries = Callable[[slice], tuple[Any, IndexArray]]
 
 
+def within(block: slice, size: int) -> Iterator[slice]:
+    """Cut a block into slices of this many, the last of fewer."""
+    for part in blocks(block.stop - block.start, size):
+        yield slice(block.start + part.start, block.start + part.stop)
+
+
 class _Room(NamedTuple):
     """Memory of one thread."""
 
@@ -87,6 +93,7 @@ class _Task(NamedTuple):
     """Some queries, their scores where they are made, and where what is found of them goes."""
 
     part: slice
+    placed: Any
     scores: Any
     rows: FloatArray
     nearest: AnyArray
@@ -98,7 +105,7 @@ class _Task(NamedTuple):
         here = slice(self.part.start + part.start, self.part.start + part.stop)
         votes = None if self.votes is None else self.votes[part]
         scores = None if self.scores is None else self.scores.part(part)
-        return _Task(here, scores, self.rows[part], self.nearest[part], votes, self.kept)
+        return _Task(here, self.placed.part(part), scores, self.rows[part], self.nearest[part], votes, self.kept)
 
 
 class WholeOrders:
@@ -235,22 +242,26 @@ class WholeOrders:
         if self._engine.weighted:
             votes = np.empty(shape, np.int32)
         kept: dict[int, QueryRows] = {}
-        n_rows = len(work.rows)
-        n_scored = n_rows if work.score_scratch is None else len(work.score_scratch.made)
-        for first in range(block.start, block.stop, n_scored):
-            scored = slice(first, min(first + n_scored, block.stop))
-            scores = None
-            if work.score_scratch is not None:
-                scores = self._score(batch, scored, work.score_scratch, work.threads)
-            for start in range(scored.start, scored.stop, n_rows):
-                part = slice(start, min(start + n_rows, scored.stop))
-                filled, done = work.rows[: part.stop - start], slice(start - block.start, part.stop - block.start)
-                here = None if scores is None else scores.part(slice(start - first, part.stop - first))
-                found = nearest[done], None if votes is None else votes[done], kept
-                self._fill(_Task(part, here, filled, *found), batch, work)
-                take(filled, part)
+        for part, placed, scores in self._scored(batch, block, work):
+            filled, done = work.rows[: len(placed.own)], slice(part.start - block.start, part.stop - block.start)
+            found = nearest[done], None if votes is None else votes[done], kept
+            self._fill(_Task(part, placed, scores, filled, *found), batch, work)
+            take(filled, part)
         known = self._engine.utilities(Block(nearest, votes, batch.targets[block]), self._solver.n)
         return known, [kept[start] for start in sorted(kept)]
+
+    def _scored(self, batch: _Batch, block: slice, work: _Work) -> Iterator[tuple[slice, Any, Any]]:
+        """Yield as many queries as rows wait to be added: placed, and scored if all threads do that together."""
+        n_rows, scratch = len(work.rows), work.score_scratch
+        n_scored = n_rows if scratch is None else len(scratch.made)
+        for part in within(block, max(1, self._orders.placed_at_once // n_scored) * n_scored):
+            placed = self._orders.place(*batch.queries(part))
+            for some in within(part, n_scored):
+                here = placed.part(slice(some.start - part.start, some.stop - part.start))
+                scores = None if scratch is None else self._orders.scores(here, scratch, work.threads)
+                for few in within(some, n_rows):
+                    own = slice(few.start - some.start, few.stop - some.start)
+                    yield few, here.part(own), None if scores is None else scores.part(own)
 
     def _fill(self, task: _Task, batch: _Batch, work: _Work) -> None:
         """Fill rows with the values of some queries, and `nearest` with the labels that decide a vote."""
@@ -261,7 +272,7 @@ class WholeOrders:
             try:
                 mine = task.of(part)
                 if mine.scores is None:
-                    mine = mine._replace(scores=self._score(batch, mine.part, room.score_scratch, _ALONE))
+                    mine = mine._replace(scores=self._orders.scores(mine.placed, room.score_scratch, _ALONE))
                 if self._one_by_one:
                     how = mine.scores, self._orders.words, room.sorter, batch.targets[mine.part], room.lists
                     self._solver.solve_orders(Ordering(*how, mine.nearest, mine.rows), room.scratch)
@@ -271,10 +282,6 @@ class WholeOrders:
                 idle.append(room)
 
         work.threads.run(fill, slices(len(task.rows), work.at_once, self._n_threads))
-
-    def _score(self, batch: _Batch, queries: slice, scratch: Any, threads: Threads) -> Any:
-        X, own = batch.queries(queries)
-        return self._orders.scores(X, own, scratch, threads)
 
     def _solve_lists(self, batch: _Batch, task: _Task, room: _Room) -> None:
         """Fill the rows of some queries by way of their lists."""

@@ -20,6 +20,8 @@ from pivotal.kernels.draws import add_exactly
 
 # This many terms are added up before they join a sum that keeps what rounding loses.
 PART = 32
+# Ranks whose labels and values are in the first cache together.
+STRETCH = 32 * PART
 
 
 def make_shares(push: FloatArray, k: int) -> FloatArray:
@@ -92,26 +94,66 @@ def soft_values(
 
 @kernel
 def soft_row(right: npt.NDArray[np.uint8], small: tuple[float, float], shares: FloatArray, out: FloatArray) -> None:
-    """Fill `out` with the values of one list; `small` is what a right and a wrong point get from small coalitions.
+    """Fill `out` with the values of one list; `small` is what a right and a wrong point get from small coalitions."""
+    behind, stop = (0.0, 0.0, 0.0, 0.0), right.shape[0]
+    while stop > 0:
+        start = start_of_stretch(stop)
+        behind = soft_stretch(start, right[start:stop], small, shares, behind, out[start:stop])
+        stop = start
+
+
+@kernel
+def start_of_stretch(stop: int) -> int:
+    """Where the ranks begin that are taken together with those before `stop`, which are taken already."""
+    return max(0, (stop - 1) // STRETCH * STRETCH)
+
+
+@kernel
+def soft_stretch(
+    start: int,
+    right: npt.NDArray[np.uint8],
+    small: tuple[float, float],
+    shares: FloatArray,
+    behind: tuple[float, float, float, float],
+    out: FloatArray,
+) -> tuple[float, float, float, float]:
+    """Fill `out` with the values of a stretch of a list, which begins at rank `start`.
 
     A right point gets the shares of the wrong ones behind it, a wrong one loses those of the right ones. Labels come as
     they please, so there is no branch to guess wrong. Shares are added up in parts, and parts join sums that keep what
     rounding loses: what the right ones of a part have is added up, and the rest of the part is the wrong ones'. Such
     sums do not wait for each other, so four parts go at a time, and all else is vector code.
+
+    Parameters
+    ----------
+    start : int
+        As `start_of_stretch` says.
+    right : uint8 array
+        Whether a point of the stretch is right.
+    small : tuple of float
+        What a right and a wrong point get from small coalitions.
+    shares : as in `soft_values`
+    behind : tuple of float
+        Shares of the wrong points behind the stretch, what rounding lost of them, and both of the right points.
+    out : float64 array
+        Output.
+
+    Returns
+    -------
+    tuple of float
+        `behind` of the next stretch, which is nearer.
     """
-    depth = right.shape[0]
+    count = right.shape[0]
     small_right, small_wrong = small
-    push, within = shares[0], shares[1]
-    pushes = push[1 : depth + 1]
-    for i in range(depth):
+    sum_right, rest_right, sum_wrong, rest_wrong = behind
+    pushes, within = shares[0, start + 1 : start + 1 + count], shares[1, start + 1 : start + 1 + count]
+    for i in range(count):
         out[i] = pushes[i] if right[i] else 0.0
-    # Behind the last whole part.
-    stop = depth // PART * PART
-    sum_right, rest_right, sum_wrong, rest_wrong = 0.0, 0.0, 0.0, 0.0
-    for i in range(depth - 1, stop - 1, -1):
+    stop = count // PART * PART
+    for i in range(count - 1, stop - 1, -1):  # behind the last whole part, at the far end
         own = out[i]
         out[i] = small_right + sum_right if right[i] else small_wrong - sum_wrong
-        sum_right, sum_wrong = sum_right + (push[i + 1] - own), sum_wrong + own
+        sum_right, sum_wrong = sum_right + (pushes[i] - own), sum_wrong + own
     while stop > 0:
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
         at_once = 4 if stop >= 4 * PART else 1
@@ -128,17 +170,18 @@ def soft_row(right: npt.NDArray[np.uint8], small: tuple[float, float], shares: F
             for i in range(stop - 1, stop - PART - 1, -1):
                 out[i], one = one, one + out[i]
         for _ in range(at_once):
-            start = stop - PART
+            near = stop - PART
             base_right, base_wrong = sum_right + (rest_right + small_right), sum_wrong + (rest_wrong - small_wrong)
             # As arrays of their own, by which the compiler sees that nothing overlaps.
-            values, flags, rest = out[start:stop], right[start:stop], within[start + 1 : stop + 1]
+            values, flags, rest = out[near:stop], right[near:stop], within[near:stop]
             for t in range(PART):
                 gained, lost = base_right + (rest[t] - values[t]), base_wrong + values[t]
                 values[t] = gained if flags[t] else -lost
-            whole = within[start + 1] + push[start + 1]
+            whole = within[near] + pushes[near]
             sum_right, rest_right = add_exactly(sum_right, rest_right, whole - one)
             sum_wrong, rest_wrong = add_exactly(sum_wrong, rest_wrong, one)
-            one, two, three, stop = two, three, four, start
+            one, two, three, stop = two, three, four, near
+    return sum_right, rest_right, sum_wrong, rest_wrong
 
 
 @kernel

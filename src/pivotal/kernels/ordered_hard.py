@@ -7,7 +7,7 @@ from pivotal.kernels._compile import kernel
 from pivotal.kernels.hard import hard_values
 from pivotal.kernels.many_classes import Span
 from pivotal.kernels.ordered_values import List, finish
-from pivotal.kernels.radix import Scores, Sorter, SortWords, order_row
+from pivotal.kernels.radix import Scores, Sorter, SortWords, list_labels, order_words
 
 
 @kernel
@@ -42,7 +42,8 @@ def hard_orders(
         As in `pivotal.kernels.hard.hard_values`.
     """
     for q in range(rows.shape[0]):
-        order_row(q, scores, words, sorter, room.labels[0], room.indices[0])
+        made, _ = order_words(q, scores, words, sorter)
+        list_labels(made, words, room.labels[0])
         hard_values(
             room.labels,
             targets[q : q + 1],
@@ -61,4 +62,4 @@ def hard_orders(
             values,
             room.values,
         )
-        finish(q, room, nearest, rows)
+        finish(made, words, room, nearest[q], rows[q])

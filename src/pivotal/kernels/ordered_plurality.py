@@ -6,7 +6,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.ordered_values import List, finish
 from pivotal.kernels.plurality import PluralityScratch, plurality_values
-from pivotal.kernels.radix import Scores, Sorter, SortWords, order_row
+from pivotal.kernels.radix import Scores, Sorter, SortWords, list_labels, order_words
 
 
 @kernel
@@ -33,6 +33,7 @@ def plurality_orders(
     k, push, sizes, slot_of_class, slots, ballots : as in `pivotal.kernels.plurality.plurality_values`
     """
     for q in range(rows.shape[0]):
-        order_row(q, scores, words, sorter, room.labels[0], room.indices[0])
+        made, _ = order_words(q, scores, words, sorter)
+        list_labels(made, words, room.labels[0])
         plurality_values(room.labels, targets[q : q + 1], k, push, sizes, slot_of_class, slots, ballots, room.values)
-        finish(q, room, nearest, rows)
+        finish(made, words, room, nearest[q], rows[q])

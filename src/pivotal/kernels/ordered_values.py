@@ -12,17 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.types import AnyArray, CodeArray, FloatArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.accumulate import scatter_row
+from pivotal.kernels.radix import SortWords, WordArray, clear, list_labels, scatter_words
 
 
 class List(NamedTuple):
     """Room for one list of all points."""
 
     labels: AnyArray
-    """Shape (1, n_players)."""
-    indices: CodeArray
     """Shape (1, n_players)."""
     values: FloatArray
     """Shape (1, n_players)."""
@@ -37,7 +35,6 @@ def make_list(n_players: int, kind: npt.DTypeLike) -> List:
     shape = 1, n_players
     return List(
         labels=np.empty(shape, kind),
-        indices=np.empty(shape, np.int32),
         values=np.empty(shape),
         right=np.empty(shape, np.bool_),
         residuals=np.empty(shape),
@@ -45,8 +42,8 @@ def make_list(n_players: int, kind: npt.DTypeLike) -> List:
 
 
 @kernel
-def finish(q: int, room: List, nearest: AnyArray, rows: FloatArray) -> None:
+def finish(made: WordArray, words: SortWords, room: List, nearest: AnyArray, row: FloatArray) -> None:
     """Keep the labels that the utility of all is made of, and put the values in the order of the points."""
-    for c in range(nearest.shape[1]):
-        nearest[q, c] = room.labels[0, c]
-    scatter_row(room.indices[0], room.values[0], rows[q])
+    list_labels(made[: nearest.shape[0]], words, nearest)
+    clear(row)
+    scatter_words(made, words, room.values[0], row)

@@ -29,11 +29,13 @@ from pivotal.kernels.order import SearchScratch, make_scratch, sort_nearest
 
 WordArray = npt.NDArray[np.uint64]
 
-# Bits of a digit: its counters fit in the first cache. Fewer where points are so few that counters outnumber them.
-_DIGIT, _SMALL_DIGIT = 11, 8
-_FEW_POINTS = 1 << 12
-# Up to this many points two digits tell most of them apart.
+# Bits of a digit: its counters fit in the first cache, and do not outnumber the points.
+_LEAST_DIGIT, _MOST_DIGIT = 8, 12
+# Up to this many points two digits tell most of them apart; beyond, three smaller ones.
 _TWO_DIGITS = 1 << 18
+_ONE_OF_THREE = 11
+# Two digits have this many bits more than it takes to number the points: one in a hundred shares them with another.
+_APART = 8
 # Adding this to a number below it, and at least 0, leaves it as an integer in the last 52 bits.
 INTEGER = 2.0**52
 # A score has at least this many bits: labels that do not fit beside it are looked up.
@@ -41,7 +43,7 @@ _SCORE_BITS = 40
 # Up to this many points of a run are ordered by insertion.
 _SHORT = 32
 # Words that are looked at together for whether they are in order.
-_STRIDE = 16
+_STRIDE = 64
 # Insertion gives up when it has moved this many words for each of them.
 _MOVES = 16
 
@@ -77,8 +79,6 @@ class Sorter(NamedTuple):
 
     words: WordArray
     """Shape (n_train,)."""
-    other: WordArray
-    """Shape (n_train,)."""
     histogram: CodeArray
     """How often each digit has each value, shape (n_digits, 2^digit)."""
     near: SearchScratch
@@ -91,14 +91,15 @@ class Sorter(NamedTuple):
 
 def make_sorter(n_train: int) -> Sorter:
     """Scratch for this many points. Where no run is long, most of it is never touched, and takes no memory."""
-    digit = _SMALL_DIGIT if n_train <= _FEW_POINTS else _DIGIT
+    digit, digits = _ONE_OF_THREE, 3
+    if n_train <= _TWO_DIGITS:
+        digit, digits = min(max(_LEAST_DIGIT, (n_train.bit_length() + _APART + 1) // 2), _MOST_DIGIT), 2
     return Sorter(
         words=np.empty(n_train, np.uint64),
-        other=np.empty(n_train, np.uint64),
         histogram=np.empty((-(-64 // digit), 1 << digit), np.int32),
         near=make_scratch(n_train),
         digit=digit,
-        digits=2 if n_train <= _TWO_DIGITS else 3,
+        digits=digits,
     )
 
 
@@ -187,9 +188,9 @@ def write_known(known: FloatArray, words: SortWords, made: WordArray) -> None:
 
 
 @kernel
-def sort_digits(source: WordArray, count: int, digits: int, sorter: Sorter) -> WordArray:
-    """Sort the first `count` words by their leading digits; return the array of the sorter that holds them."""
-    histogram, target, spare, width = sorter.histogram, sorter.words, sorter.other, sorter.digit
+def sort_digits(source: WordArray, target: WordArray, count: int, digits: int, sorter: Sorter) -> WordArray:
+    """Sort the first `count` words by their leading digits; return which of the two arrays holds them."""
+    histogram, width = sorter.histogram, sorter.digit
     values = 1 << width
     mask = np.uint64(values - 1)
     for digit in range(digits):
@@ -221,7 +222,7 @@ def sort_digits(source: WordArray, count: int, digits: int, sorter: Sorter) -> W
             position = own[here]
             own[here] = position + 1
             target[np.uint32(position)] = word
-        source, target, spare = target, spare, target
+        source, target = target, source
     return source
 
 
@@ -243,6 +244,8 @@ def insert_words(words: WordArray, count: int, near: np.uint64) -> int:
                 continue
         for c in range(start, stop):
             word, p = words[c], c
+            if word >= words[c - 1] + near:
+                continue
             while p > 0 and words[p - 1] > word:
                 words[p] = words[p - 1]
                 p -= 1
@@ -327,14 +330,43 @@ def order_words(q: int, scores: Scores, words: SortWords, sorter: Sorter) -> tup
         row[own] = row[count]
     # Scores are at most `gap` apart where words are less than this apart, and perhaps where not quite.
     near = np.uint64(scores.gaps[q] + 1) << np.uint64(64 - words.score_bits)
-    made = sort_digits(row, count, sorter.digits, sorter)
+    made = sort_digits(row, sorter.words, count, sorter.digits, sorter)
     close = insert_words(made, count, near)
     if close < 0:
-        # Many points share their leading digits, as where one is far from all others.
-        made = sort_digits(row, count, -(-words.score_bits // sorter.digit), sorter)
+        # Many points share their leading digits, as where one is far from all others. The row still holds every word.
+        digits = -(-words.score_bits // sorter.digit)
+        made = sort_digits(row, sorter.words, count, digits, sorter)
         close = insert_words(made, count, near)
     measured = order_runs(q, scores, words, made, count, sorter.near) if close != 0 else 0
     return made[:count], measured
+
+
+@kernel
+def list_labels(made: WordArray, words: SortWords, labels: AnyArray) -> None:
+    """Fill labels with those of the points of some words."""
+    if words.label_bits > 0:
+        code = (np.uint64(1) << np.uint64(words.label_bits)) - np.uint64(1)
+        for c in range(made.shape[0]):
+            labels[c] = np.int64(made[c] & code)
+    else:
+        for c in range(made.shape[0]):
+            labels[c] = words.labels[index_of(made[c], words)]
+
+
+@kernel
+def clear(row: FloatArray) -> None:
+    """Fill with zeros: in order, which brings a row into the cache before it is filled here and there."""
+    for i in range(row.shape[0]):
+        row[i] = 0.0
+
+
+@kernel
+def scatter_words(made: WordArray, words: SortWords, values: FloatArray, row: FloatArray) -> None:
+    """Fill row[i] with the value of point i, whose word is where its value is; no other entry is touched."""
+    place, label_bits = np.uint64(64 - words.score_bits), np.uint64(words.label_bits)
+    index_bits = (np.uint64(1) << place) - np.uint64(1)
+    for c in range(made.shape[0]):
+        row[(made[c] & index_bits) >> label_bits] = values[c]
 
 
 @kernel
@@ -343,13 +375,7 @@ def order_row(q: int, scores: Scores, words: SortWords, sorter: Sorter, labels: 
     made, measured = order_words(q, scores, words, sorter)
     for c in range(made.shape[0]):
         indices[c] = index_of(made[c], words)
-    if words.label_bits > 0:
-        code = (np.uint64(1) << np.uint64(words.label_bits)) - np.uint64(1)
-        for c in range(made.shape[0]):
-            labels[c] = np.int64(made[c] & code)
-    else:
-        for c in range(made.shape[0]):
-            labels[c] = words.labels[indices[c]]
+    list_labels(made, words, labels)
     return measured
 
 

@@ -1,7 +1,7 @@
 """All points in order of their distance to a query: what games need in which all points matter.
 
-Two classes with one method, `scores`: what `pivotal.kernels.radix` puts in order. The order is that of an exhaustive
-search, equal distances by index.
+Two classes with two methods, `place` for many queries and `scores` for some of them, which make what
+`pivotal.kernels.radix` puts in order. The order is that of an exhaustive search, equal distances by index.
 
     ProductOrders    scores are products in double precision; exact distances decide where rounding could change a value
     MeasuredOrders   scores are the distances of an engine, of whatever metric, which are also what votes may depend on
@@ -51,6 +51,8 @@ __all__ = ["MeasuredOrders", "Orders", "ProductOrders", "ScoreScratch"]
 # Bytes that may be spent on keeping all points in tiles. Multiplications between two looks at whether to go on.
 _KEPT_BYTES = 2**28
 _BREATH = 2**28
+# Coordinates of queries that are placed at once.
+_PLACED_AT_ONCE = 2**18
 # Queries whose distances are measured at once.
 _MEASURED_AT_ONCE = 24
 _UNIT = 2.0**-53
@@ -83,6 +85,27 @@ class ScoreScratch(NamedTuple):
     """Empty where threads need none."""
 
 
+class Placed(NamedTuple):
+    """Queries, and what does not depend on the points they are compared with."""
+
+    queries: Any
+    """float64 array or sparse matrix of shape (n_queries, n_features)."""
+    own: IndexArray
+    """A point to be left out of each; -1: none."""
+    factors: Factors | None
+    """None where scores are distances that are measured."""
+    gaps: IndexArray
+    """As in `pivotal.kernels.radix.Scores`."""
+
+    def part(self, queries: slice) -> Placed:
+        """Some of them."""
+        factors = self.factors
+        if factors is not None:
+            more = slice(queries.start, queries.stop + QUERIES)
+            factors = Factors(factors.factors[more], factors.scales[queries], factors.shifts[queries])
+        return Placed(self.queries[queries], self.own[queries], factors, self.gaps[queries])
+
+
 class Orders(Protocol):
     """Makes scores that put all points of an index in order."""
 
@@ -95,11 +118,14 @@ class Orders(Protocol):
     prepares_again: bool
     """Whether points are prepared once more for every call of `scores`, so that more queries at once cost less."""
 
+    placed_at_once: int
+    """Queries that are worth being placed at once."""
+
     def scratch(self, n_queries: int, n_threads: int) -> ScoreScratch:
         """Memory for the scores of up to this many queries at once."""
 
-    def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
-        """Return the scores of all points for some queries, in memory of the scratch.
+    def place(self, queries: Any, own: IndexArray) -> Placed:
+        """Prepare queries.
 
         Parameters
         ----------
@@ -107,6 +133,15 @@ class Orders(Protocol):
             Queries.
         own : int64 array of shape (n_queries,)
             A point to be left out of each; -1: none.
+        """
+
+    def scores(self, placed: Placed, scratch: ScoreScratch, threads: Threads) -> Scores:
+        """Return the scores of all points for queries that are placed, in memory of the scratch.
+
+        Parameters
+        ----------
+        placed : Placed
+            The queries.
         scratch : ScoreScratch
             Memory, for at least this many queries and threads.
         threads : Threads
@@ -160,7 +195,7 @@ class ProductOrders:
                 fill_norms(tile, self._space.norms[number * TILE : (number + 1) * TILE])
 
         run_all(prepare, slices(n_tiles, n_tiles, n_threads, TILE * n_features), n_threads)
-        self._n_tiles = n_tiles
+        self._n_tiles, self.placed_at_once = n_tiles, max(1, _PLACED_AT_ONCE // n_features)
         self._radius = float(np.sqrt(self._space.norms.max()))
         # In units of (R + |q|)^2 spread over the bits of a score: what rounding may move, and a margin at both ends.
         self._gap = int(2 * (2.5 * n_features + 16) * _UNIT * 2.0**words.score_bits) + 4
@@ -172,8 +207,8 @@ class ProductOrders:
         room = [Workspace(aligned((tile,), self._kind), aligned(shape)) for _ in range(n_threads)]
         return ScoreScratch(aligned((n_queries, self._X.shape[0]), np.uint64), room)
 
-    def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
-        """Return the scores of all points for some queries, as `Orders` says."""
+    def place(self, queries: Any, own: IndexArray) -> Placed:
+        """Prepare queries, as `Orders` says."""
         nowhere = None
         if self._units is not None:
             queries, nowhere = self._units(queries)
@@ -198,16 +233,22 @@ class ProductOrders:
             exact = False
         scales[far] = 0.0
         shifts = square * scales + (4 * self._gap + INTEGER)
-        factors = np.zeros((made_up(n_queries, QUERIES), self._width), np.float32 if exact else np.float64)
+        # Any of them, made up to a multiple, are rows of this array, as of its parts.
+        factors = np.zeros((n_queries + QUERIES, self._width), np.float32 if exact else np.float64)
         factors[:n_queries, :n_features] = -2.0 * centred
-        made = scratch.made[:n_queries]
-        self._multiply(Factors(factors, scales, shifts), made, scratch, threads)
-        return Scores(made, gaps, own, _UNKNOWN, self._X, read_only(queries), self._squared)
+        return Placed(read_only(queries), own, Factors(factors, scales, shifts), gaps)
+
+    def scores(self, placed: Placed, scratch: ScoreScratch, threads: Threads) -> Scores:
+        """Return the scores of all points for queries that are placed, as `Orders` says."""
+        made = scratch.made[: len(placed.own)]
+        assert placed.factors is not None
+        self._multiply(placed.factors, made, scratch, threads)
+        return Scores(made, placed.gaps, placed.own, _UNKNOWN, self._X, placed.queries, self._squared)
 
     def _multiply(self, factors: Factors, made: WordArray, scratch: ScoreScratch, threads: Threads) -> None:
         """Fill `made` with the words of all points, some tiles at a time."""
         idle = list(scratch.threads)
-        cost = TILE * factors.factors.size  # of a tile
+        cost = TILE * self._width * len(made)  # of a tile
         exact = factors.factors.dtype == np.float32
         at_once = max(1, _BREATH // cost)
 
@@ -238,6 +279,7 @@ class MeasuredOrders:
     """
 
     prepares_again = False
+    placed_at_once = 1
 
     def __init__(self, measure: Callable[[Any], FloatArray], unit: float, words: SortWords) -> None:
         self.words, self.unit, self._measure = words, unit, measure
@@ -247,9 +289,13 @@ class MeasuredOrders:
         """Memory for the scores of up to this many queries at once."""
         return ScoreScratch(np.empty((n_queries, self._n_train), np.uint64), [])
 
-    def scores(self, queries: Any, own: IndexArray, scratch: ScoreScratch, threads: Threads) -> Scores:
-        """Return the distances of all points for some queries, as `Orders` says."""
-        n_queries = queries.shape[0]
+    def place(self, queries: Any, own: IndexArray) -> Placed:
+        """Prepare queries, as `Orders` says."""
+        return Placed(queries, own, None, np.zeros(queries.shape[0], np.int64))
+
+    def scores(self, placed: Placed, scratch: ScoreScratch, threads: Threads) -> Scores:
+        """Return the distances of all points for queries that are placed, as `Orders` says."""
+        queries, n_queries = placed.queries, placed.queries.shape[0]
         made, known = scratch.made[:n_queries], np.empty((n_queries, self._n_train))
 
         def work(part: slice) -> None:
@@ -258,5 +304,5 @@ class MeasuredOrders:
             write_known(known[part], self.words, made[part])
 
         threads.run(work, slices(n_queries, _MEASURED_AT_ONCE, threads.count))
-        scores: Scores = scores_of_known(known, made, own)
+        scores: Scores = scores_of_known(known, made, placed.own)
         return scores
