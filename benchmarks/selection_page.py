@@ -229,24 +229,29 @@ def many_rows(file: Path) -> list[str]:
     found = json.loads(file.read_text(encoding="utf-8"))
     times = [
         [f"{one['rows']:,}", f"{one['selected']:,}", f"{one['seconds']:.0f}", f"{one['processor_seconds']:.0f}",
-         f"{one['peak_gb']:.1f}", f"{one['queries']:,}"]
+         f"{one['peak_gb']:.1f}", f"{one['queries']:,}", f"{one['list_length']:,}"]
         for one in found["times"]
     ]  # fmt: skip
     parts = [
         "## Many rows",
-        "Beyond some 4000 rows lists of neighbours are cut and the kernel mean comes from random features; where these "
-        "lists have more than 25 million places, queries are sampled, and beyond 100 000 rows some of the rows vote on "
-        "the labels of all. `python benchmarks/selection_scale.py --data DIR` selects 10 % of made-up rows, "
+        "Beyond some 4000 rows lists of neighbours are cut and the kernel mean comes from random features. Lists have "
+        "25 million places in all, or 100 for each row where that is more: where enough queries do not fit with lists "
+        "that hardly ever lack a member, lists are shorter; where all do not fit even so, queries are sampled. Beyond "
+        "100 000 rows neighbours come from the nearest clusters. All rows vote. "
+        "`python benchmarks/selection_scale.py --data DIR` selects 10 % of made-up rows, "
         f"{found['features']} features and 5 classes. {os.cpu_count()} processors, which had other work to do "
         "where the seconds of the clock are many more than those of the processors:",
-        markdown(["rows", "selected", "seconds", "processor seconds", "peak GB", "queries"], times),
+        markdown(
+            ["rows", "selected", "seconds", "processor seconds", "peak GB", "queries", "length of their lists"], times
+        ),
     ]
     if max((one["rows"] for one in found["times"]), default=0) < 10**6:
         parts.append("A million rows have not been measured.")
-    compared = pd.DataFrame(found.get("compared", [])).dropna()
-    if compared.empty:
+    compared = pd.DataFrame(found.get("compared", []))
+    kinds = ["many", "million"]
+    if not {"whole", *kinds} <= set(compared):
         return parts
-    kinds = [kind for kind in ("many", "sampled") if kind in compared]
+    compared = compared.dropna(subset=["whole", "many"])
     lines, lost = [], {kind: compared[kind] - compared["whole"] for kind in kinds}
     for (name, n, fraction), part in compared.groupby(["set", "rows", "fraction"]):
         row: list[object] = [
@@ -256,20 +261,38 @@ def many_rows(file: Path) -> list[str]:
             *(f"{part[kind].mean():.2f}" for kind in ("random", "whole")),
         ]
         lines.append(
-            [*row, *(f"{part[kind].mean():.2f} ({(part[kind] - part['whole']).mean():+.2f})" for kind in kinds)]
+            [
+                *row,
+                *(
+                    f"{part[kind].mean():.2f} ({(part[kind] - part['whole']).mean():+.2f})"
+                    if part[kind].notna().all()
+                    else "not measured"
+                    for kind in kinds
+                ),
+            ]
         )
-    means = " and ".join(
-        f"{lost[kind].mean():+.2f} ± {lost[kind].std() / np.sqrt(len(compared)):.2f} points" for kind in kinds
-    )
+    means = " and ".join(mean_and_error(lost[kind]) for kind in kinds)
     return [
         *parts,
         "It also compares on real sets with few enough rows for the whole algorithm, all rows on every list and the "
-        "kernel of all pairs: with cut lists and random features, as these many rows are selected by default; and with "
-        "a quarter of the queries and of the voting rows besides. Accuracy in percent on fresh rows, mean of the three "
-        f"models, draws of the rows: {compared['draw'].nunique()}. The mean differences from "
+        "kernel of all pairs: with cut lists and random features, as these many rows are selected by default; and as "
+        "a million rows are, with the same share of the rows as queries, the same length of the lists, as many random "
+        "features, trees and tries, and neighbours from clusters. Accuracy in percent on fresh rows, mean of the three "
+        f"models, draws of the rows: up to {compared['draw'].nunique()}. The mean differences from "
         f"the whole algorithm are {means} (± over sets, sizes and draws).",
-        markdown(["set", "rows", "size", "random", "whole", "by default", "and sampled"][: 5 + len(kinds)], lines),
+        markdown(["set", "rows", "size", "random", "whole", "by default", "as a million"], lines),
+        "By size, what is selected as of a million is "
+        + " and ".join(
+            f"{mean_and_error(part)} at {100 * size:g} %"
+            for size, part in lost["million"].groupby(compared["fraction"])
+        )
+        + " from the whole algorithm.",
     ]
+
+
+def mean_and_error(points: pd.Series) -> str:
+    """Say the mean of what was measured, and its standard error."""
+    return f"{points.mean():+.2f} ± {points.std() / np.sqrt(points.count()):.2f} points"
 
 
 def markdown(head: list[str], rows: list[list[object]]) -> str:

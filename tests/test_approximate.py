@@ -470,7 +470,7 @@ def test_all_names_are_named():
 # ------------------------------------------------------------------------------------------- settings that others see
 
 
-@needs("faiss-flat")
+@needs("faiss")
 @pytest.mark.parametrize("first_out", [0, 1])
 def test_faiss_gets_its_threads_back_whoever_leaves_first(first_out):
     import faiss
@@ -499,7 +499,7 @@ def test_faiss_gets_its_threads_back_whoever_leaves_first(first_out):
     assert faiss.omp_get_max_threads() == before
 
 
-@needs("faiss-flat")
+@needs("faiss")
 def test_faiss_searches_that_want_other_numbers_of_threads_wait():
     import faiss
 

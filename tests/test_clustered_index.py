@@ -14,7 +14,7 @@ from pivotal.analysis.label_errors import find_with_voters
 from pivotal.cli import review_command
 from pivotal.cli._app import build_parser
 from pivotal.cli._screen import Screen
-from pivotal.neighbors import BruteIndex, ClusteredIndex, KeptLists, measure_recall
+from pivotal.neighbors import BruteIndex, ClusteredIndex, KeptLists, _clustered, as_index_of_many, measure_recall
 from pivotal.review._nearest_lists import find_lists, index_of
 from pivotal.review._session import Session
 from pivotal.review._subject import Subject, fingerprint_of_arrays
@@ -60,6 +60,25 @@ def test_lists_are_the_same_in_the_order_of_the_clusters():
     assert (np.diff(kept.distances, axis=1) >= 0.0).all()
 
 
+def test_queries_are_asked_in_the_order_of_their_clusters():
+    X, _ = groups(5000)
+    index = ClusteredIndex(X, n_compared=800)
+    walk = index.walk_of(X)
+    np.testing.assert_array_equal(walk, index.walk)
+    assert sorted(index.walk_of(X[:40] + 0.1).tolist()) == list(range(40))
+    assert BruteIndex(X).walk_of(X) is None
+
+
+def test_clusters_are_for_very_many_rows_where_nothing_else_was_asked_for():
+    X, _ = groups(300)
+    assert isinstance(as_index_of_many("auto", X, beyond=299), ClusteredIndex)
+    assert as_index_of_many("auto", X, beyond=300).exact
+    assert as_index_of_many("brute", X, beyond=10).exact
+    assert as_index_of_many("auto", X, beyond=10, metric="manhattan").exact
+    known = BruteIndex(X)
+    assert as_index_of_many(known, X, beyond=10) is known
+
+
 def test_many_rows_that_are_one_and_the_same():
     X, _ = groups(4000)
     X[:3000] = 1.0
@@ -94,7 +113,7 @@ def test_a_large_table_says_what_is_estimated(monkeypatch: pytest.MonkeyPatch, t
     exact, before = open_review(X, y, tmp_path / "exact.db", n_trees=10)
     assert exact == ""
     monkeypatch.setattr(review_lists, "_LARGE", 2000)
-    monkeypatch.setattr(review_lists, "ClusteredIndex", type("Few", (ClusteredIndex,), {"__init__": _compare_few}))
+    monkeypatch.setattr(_clustered, "ClusteredIndex", type("Few", (ClusteredIndex,), {"__init__": _compare_few}))
     sentence, session = open_review(X, y, tmp_path / "large.db", n_trees=10)
     recall = session.subject.recall
     lists = np.array([len(np.intersect1d(a, b)) for a, b in zip(

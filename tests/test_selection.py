@@ -240,6 +240,7 @@ def test_many_rows_are_selected_with_features_and_sampled_queries(noisy, monkeyp
     monkeypatch.setattr(_likeness, "_ALL_PAIRS", 50)
     monkeypatch.setattr(_surroundings, "_ALL_ENTRIES", 4000)
     monkeypatch.setattr(_surroundings, "_ENTRIES", 4000)
+    monkeypatch.setattr(_surroundings, "_ENTRIES_PER_ROW", 0)
     monkeypatch.setattr(_confirmation, "_PAIRS", 0)
     monkeypatch.setattr(_confirmation, "_FEWEST_VOTERS", 120)
     monkeypatch.setattr(_surroundings, "_FEWEST_QUERIES", 30)
@@ -251,6 +252,43 @@ def test_many_rows_are_selected_with_features_and_sampled_queries(noisy, monkeyp
     assert np.isin(found.indices, wrong).sum() <= 1
     groups = pivotal.select(X, given, 40, groups=np.arange(160) // 4, **QUICK)
     assert 1 <= len(groups) <= 40
+
+
+@pytest.mark.parametrize("of_others", [False, True], ids=["rows as queries", "test data"])
+def test_all_of_very_many_rows_vote_and_are_asked_with_neighbours_from_clusters(noisy, monkeypatch, of_others):
+    X, given, clean, _ = noisy
+    test = {"X_test": X[::-1] + 0.01, "y_test": clean[::-1]} if of_others else {}
+    monkeypatch.setattr(_surroundings, "_ALL_ENTRIES", 0)
+    cut = pivotal.select(X, given, 40, **QUICK, **test)
+    monkeypatch.setattr(_surroundings, "_COMPARED_WITH_ALL", 100)
+    monkeypatch.setattr(_confirmation, "_PAIRS", 0)
+    monkeypatch.setattr(_confirmation, "_FEWEST_VOTERS", 80)
+    found = pivotal.select(X, given, 40, **QUICK, **test)
+    assert cut.facts["exact_neighbors"]
+    assert not found.facts["exact_neighbors"]
+    # One cluster has all of so few rows: neighbours are the true ones, in another order where they are asked for.
+    assert found.facts["n_queries"] == 160
+    assert found.facts["utility"] == pytest.approx(cut.facts["utility"], abs=1e-12)
+    np.testing.assert_array_equal(found.indices, cut.indices)
+    # Another index than the default is the user's choice: the few that vote are drawn, and neighbours exact.
+    exact = pivotal.select(X, given, 40, neighbors="brute", **QUICK, **test)
+    assert exact.facts["exact_neighbors"]
+    assert exact.facts["n_confirmed"] != found.facts["n_confirmed"]
+
+
+def test_lists_are_shorter_before_queries_are_sampled(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
+    monkeypatch.setattr(_surroundings, "_ALL_ENTRIES", 0)
+    monkeypatch.setattr(_surroundings, "_MORE", 4)
+    monkeypatch.setattr(_surroundings, "_FEWEST_QUERIES", 10)
+    monkeypatch.setattr(_surroundings, "_ENTRIES_PER_ROW", 0)
+    seen = []
+    for entries in (300 * 204, 300 * 100, 300 * 29, 150 * 29, 0):
+        monkeypatch.setattr(_surroundings, "_ENTRIES", entries)
+        facts = pivotal.select(X, y, 30, k=5, **QUICK).facts
+        seen.append((facts["n_queries"], facts["list_length"]))
+    assert seen == [(300, 204), (300, 100), (300, 29), (150, 29), (10, 29)]
 
 
 def test_all_candidates_are_tried_where_places_are_few(monkeypatch):

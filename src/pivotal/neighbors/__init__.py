@@ -23,7 +23,7 @@ an index that is not known to be exact; `Index.exact` says what it is, and an ob
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
 from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
 from pivotal.neighbors._balls import Balls, as_balls
-from pivotal.neighbors._clustered import ClusteredIndex
+from pivotal.neighbors._clustered import ClusteredIndex, as_index_of_many
 from pivotal.neighbors._external import ExternalIndex, TreeIndex
 from pivotal.neighbors._factory import AutoIndex, BruteIndex, as_index, blocks, is_exact, orders_of, shells_of
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
@@ -61,6 +61,7 @@ __all__ = [
     "Verdict",
     "as_balls",
     "as_index",
+    "as_index_of_many",
     "audited_queries",
     "blocks",
     "fitting_queries",

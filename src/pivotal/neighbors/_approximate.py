@@ -10,7 +10,6 @@ eighth of the training points, and every query to fewer than 256 of them: an ind
 from __future__ import annotations
 
 import importlib
-import numbers
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ from sklearn.neighbors import VALID_METRICS
 
 from pivotal.core.threads import find_libraries_again, run_all, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, is_sparse
+from pivotal.core.validation import check_features, is_integer, is_sparse
 from pivotal.kernels.measure import centre_rows, measure_rows, unit_rows
 from pivotal.neighbors._external import TREES
 from pivotal.neighbors.brute import Neighbors, empty_result
@@ -75,7 +74,7 @@ class Settings(ABC):
         given = getattr(self, parameter)
         if auto and isinstance(given, str) and given == "auto":
             return
-        if not isinstance(given, numbers.Integral) or isinstance(given, bool) or given < minimum:
+        if not is_integer(given, minimum):
             other = ', or "auto"' if auto else ""
             raise ValueError(f"{parameter} must be an integer of at least {minimum}{other}; got {given!r}.")
 

@@ -9,6 +9,7 @@ single precision. How many of the true neighbours are found depends on the data:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,11 +17,12 @@ import numpy as np
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, is_sparse
 from pivotal.neighbors._approximate import EUCLIDEAN, EuclideanSpace
+from pivotal.neighbors._factory import as_index
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.metrics import Metric, make_searcher
 
-__all__ = ["ClusteredIndex"]
+__all__ = ["ClusteredIndex", "as_index_of_many"]
 
 _ROWS_PER_CLUSTER: Final = 1000
 _SAMPLED: Final = 50  # rows per cluster that k-means sees
@@ -85,6 +87,15 @@ class ClusteredIndex(Index):
     def walk(self) -> IndexArray:
         return self._members
 
+    def walk_of(self, queries: Any) -> IndexArray:
+        checked = self._check_queries(queries)
+        own = [
+            self._nearest_centre(self._space.place(checked[start : start + _AT_ONCE])[1])
+            for start in range(0, len(checked), _AT_ONCE)
+        ]
+        order: IndexArray = np.argsort(np.concatenate(own), kind="stable")
+        return order
+
     def _find(self, queries: FloatArray, depth: int) -> Neighbors:
         indices, distances = empty_result(len(queries), depth)
         own = self._nearest_centre(self._space.place(queries)[1])
@@ -110,6 +121,31 @@ class ClusteredIndex(Index):
     def _nearest_centre(self, points: AnyArray) -> IndexArray:
         found: IndexArray = np.argmin(_squares(points, self._centres), axis=1)
         return found
+
+
+def as_index_of_many(
+    neighbors: Any,
+    X: Any,
+    *,
+    beyond: float,
+    metric: Metric = "euclidean",
+    metric_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = -1,
+    max_memory: int | None = None,
+) -> Index:
+    """Return an index as `as_index` does; of more rows than `beyond`, one of clusters where nothing else was asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(6.0).reshape(-1, 1)
+    >>> as_index_of_many("auto", rows, beyond=5).exact, as_index_of_many("brute", rows, beyond=5).exact
+    (False, True)
+    """
+    nothing_asked = isinstance(neighbors, str) and neighbors == "auto" and not metric_params
+    if X.shape[0] > beyond and nothing_asked and ClusteredIndex.takes(X, metric):
+        return ClusteredIndex(X, metric, n_jobs=n_jobs)
+    return as_index(neighbors, X, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=max_memory)
 
 
 def _find_centres(points: AnyArray, seed: int) -> AnyArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ from sklearn.neighbors import KDTree
 
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.core.validation import check_features, is_sparse
+from pivotal.core.validation import check_features, is_integer, is_sparse
 from pivotal.kernels.measure import measure_rows
 from pivotal.kernels.radix import make_words
 from pivotal.neighbors._approximate import Settings
@@ -336,7 +335,7 @@ def blocks(n_queries: int, block_size: object) -> Iterator[slice]:
     >>> list(blocks(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    if not isinstance(block_size, numbers.Integral) or isinstance(block_size, bool) or block_size < 1:
+    if not is_integer(block_size, minimum=1):
         raise ValueError(f"block_size must be an integer of at least 1, or None; got {block_size!r}.")
     for start in range(0, n_queries, int(block_size)):
         yield slice(start, min(start + int(block_size), n_queries))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import threading
 import warnings
 from collections.abc import Mapping
@@ -14,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import AnyArray
+from pivotal.core.validation import check_positive
 from pivotal.neighbors._approximate import EUCLIDEAN, PASSED_THROUGH, ApproximateIndex, Settings
 from pivotal.neighbors.metrics import Metric
 
@@ -106,9 +105,7 @@ class PyNNDescent(Settings):
     def __post_init__(self) -> None:
         self._check_count("n_neighbors", 2)
         self._check_count("seed", 0)
-        known = isinstance(self.epsilon, numbers.Real) and not isinstance(self.epsilon, bool)
-        if not known or not 0.0 <= float(self.epsilon) < math.inf:
-            raise ValueError(f"epsilon must be a finite number of at least 0; got {self.epsilon!r}.")
+        check_positive(self.epsilon, "epsilon", or_zero=True)
 
     def build(
         self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None

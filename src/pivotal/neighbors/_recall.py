@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
 from pivotal.core.types import IndexArray
+from pivotal.core.validation import check_count
 from pivotal.neighbors.brute import Neighbors
 from pivotal.neighbors.index import Index
 
@@ -51,8 +51,7 @@ def measure_recall(index: Index, exact: Index, queries: Any, depth: int, *, samp
     >>> measure_recall(as_index(Careless(), X), BruteIndex(X), np.array([[0.0], [3.0]]), 2)
     0.5
     """
-    if not isinstance(sample, numbers.Integral) or isinstance(sample, bool) or sample < 1:
-        raise ValueError(f"sample must be an integer of at least 1; got {sample!r}.")
+    check_count(sample, "sample")
     if exact.n_train != index.n_train:
         raise ValueError(
             f"both indexes must hold the same training points; got {index.n_train} and {exact.n_train} of them."

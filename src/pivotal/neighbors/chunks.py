@@ -14,7 +14,6 @@ and a quarter for what a search needs beside them.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -24,7 +23,7 @@ import numpy as np
 
 from pivotal.core.sizes import as_bytes
 from pivotal.core.types import FloatArray, IndexArray
-from pivotal.core.validation import check_features, is_sparse
+from pivotal.core.validation import check_features, is_integer, is_sparse
 from pivotal.neighbors._sources import Chunk, RowSource, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result
 from pivotal.neighbors.index import ENTRY_BYTES, Index
@@ -236,6 +235,6 @@ def check_metric(metric: Metric, metric_params: Mapping[str, Any] | None) -> Non
 
 
 def _check_rows(chunk_rows: object) -> int:
-    if isinstance(chunk_rows, numbers.Integral) and not isinstance(chunk_rows, bool) and int(chunk_rows) >= 1:
+    if is_integer(chunk_rows, minimum=1):
         return int(chunk_rows)
     raise ValueError(f"chunk_rows must be an integer of at least 1, or None; got {chunk_rows!r}.")

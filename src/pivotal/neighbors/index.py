@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
@@ -13,7 +12,7 @@ from scipy import sparse
 
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, IndexArray
-from pivotal.core.validation import check_features, is_sparse
+from pivotal.core.validation import check_features, is_integer, is_sparse
 from pivotal.neighbors._balls import Balls, find_balls
 from pivotal.neighbors._sources import take_rows
 from pivotal.neighbors.brute import Neighbors
@@ -87,6 +86,10 @@ class Index(ABC):
     @property
     def walk(self) -> IndexArray | None:
         """Order in which to ask for the lists of all rows, where one is faster than that of the rows."""
+        return None
+
+    def walk_of(self, queries: Any) -> IndexArray | None:
+        """Order in which to ask for the lists of queries, where one is faster than their own."""
         return None
 
     def search(self, queries: Any, depth: int) -> Neighbors:
@@ -181,7 +184,7 @@ class Index(ABC):
         return as_like(check_features(queries, "queries", like=self._X), self._X)
 
     def _check_depth(self, depth: object, max_depth: int) -> int:
-        if isinstance(depth, numbers.Integral) and not isinstance(depth, bool) and 1 <= int(depth) <= max_depth:
+        if is_integer(depth, 1, max_depth):
             return int(depth)
         raise ValueError(f"depth must be an integer from 1 to {max_depth}, the points to choose from; got {depth!r}.")
 

@@ -43,7 +43,8 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
 
     A label is confirmed if no other has many times its votes, those of the 20 nearest rows and of the rows in the same
     leaves together; or if no other has more among the 5 nearest rows alone; or, if its class is rare, if it has clearly
-    more votes than the class has rows. Of many rows, some are asked about all.
+    more votes than the class has rows. All rows vote; of very many, some do on all
+    others, unless an approximate index finds who is near.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
     """
     codes, rows, ones = data.codes, np.arange(data.n_rows), one_hot(data.codes, data.n_classes)
     n_sampled = max(_FEWEST_VOTERS, _PAIRS // data.n_rows)
-    if data.n_rows <= n_sampled or not data.has_features:
+    if data.n_rows <= n_sampled or index.exact is False or not data.has_features:
         voters = min(_VOTERS, max(_PLURALITY, data.n_rows // _VOTERS))  # of few rows, the twentieth nearest is far
         near = ask_nearest(index, codes, ones, Soft(), voters, max_memory=data.max_memory, progress=progress)
         votes, nearest = near.votes, codes[near.indices[:, :_PLURALITY]]

@@ -95,6 +95,7 @@ class ExchangeSearch:
                 "n_queries": len(coalition.lists.targets) // (1 if self.around.forest is None else 2),
                 "list_length": int(coalition.lists.points.shape[1]),
                 "whole_lists": self.around.whole,
+                "exact_neighbors": self.around.index.exact,
                 "kernel": "all pairs" if self.means.of_pairs else "random features",
                 **work,
             },

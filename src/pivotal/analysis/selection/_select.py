@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +17,7 @@ from pivotal.analysis.selection._smallest import smallest_keeping
 from pivotal.analysis.selection._wishes import Wishes, as_mask
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.random import as_generator
-from pivotal.core.validation import check_count, check_k, check_share
+from pivotal.core.validation import check_count, check_k, check_share, is_number
 from pivotal.core.version import __version__
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
@@ -107,7 +105,8 @@ def select(
     passes : int, default=2
         How often each row is tried for an exchange, at most.
     metric, metric_params, neighbors, max_memory
-        As in `KNNValuation`.
+        As in `KNNValuation`; but of more than 100 000 rows "auto" stands for those of the nearest clusters,
+        `pivotal.neighbors.ClusteredIndex`, where that takes the rows and the metric.
     ids : array-like of shape (n_rows,), optional
         Names of the rows; a pandas index by default.
     random_state : int, Generator or None, default=0
@@ -132,7 +131,7 @@ def select(
     >>> len(chosen), 3 in chosen.indices
     (4, False)
     """
-    if not (isinstance(likeness, numbers.Real) and 0.0 <= float(likeness) < math.inf):
+    if not is_number(likeness, 0.0):
         raise ValueError(f"likeness must be a finite number of at least 0; got {likeness!r}.")
     if keep is not None:
         if size is not None or budget is not None:
@@ -154,7 +153,7 @@ def select(
         size = data.n_rows - int(as_mask(exclude, "exclude", data.n_rows).sum())
     wishes = Wishes.of(data, size, prices=prices, budget=budget, **limits)
     seed = int(as_generator(random_state).integers(2**31))
-    settings = {
+    settings: dict[str, Any] = {
         "k": check_k(k),
         "n_trees": check_count(n_trees, "n_trees", 0),
         "likeness": float(likeness),

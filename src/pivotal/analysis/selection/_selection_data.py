@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
-from pivotal.neighbors import Index, as_index
+from pivotal.neighbors import Index, as_index_of_many
 from pivotal.neighbors.metrics import Metric
 
 __all__ = ["SelectionData"]
@@ -142,11 +143,12 @@ class SelectionData:
         codes = self.codes if rows is None else self.codes[rows]
         return np.bincount(codes, minlength=self.n_classes)
 
-    def index(self) -> Index:
-        """Return an index of the rows."""
-        return as_index(
+    def index(self, *, beyond: float = math.inf) -> Index:
+        """Return an index of the rows; of more than so many, an approximate one unless another was asked for."""
+        return as_index_of_many(
             self.neighbors,
             self.X,
+            beyond=beyond,
             metric=self.metric,
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,

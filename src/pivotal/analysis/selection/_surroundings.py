@@ -20,12 +20,17 @@ from pivotal.neighbors import Index, blocks
 __all__ = ["Surroundings"]
 
 _ALL_ENTRIES: Final = 2 * 10**7  # of lists of neighbours, if all rows are on all of them
-_ENTRIES: Final = 25 * 10**6  # of lists that are cut; if they are more, queries are sampled
+_ENTRIES: Final = 25 * 10**6  # of lists that are cut; if they are more, lists are short, or queries are sampled
 _LEAVES: Final = 3 * 10**7  # that are kept, a number for each row and tree
 _FEWEST_TREES: Final = 10
 _FEWEST_QUERIES: Final = 2000
 _ROWS_AT_ONCE: Final = 50_000
+_ENTRIES_PER_ROW: Final = 100  # the same, where there are so many rows that this is more
+_COMPARED_WITH_ALL: Final = 100_000  # rows up to which each is compared with all others, unless asked for otherwise
 _SPARE: Final = 4  # lists are this many times longer than needed if members were spread evenly
+_SPARE_OF_MANY: Final = 0.5  # the same where enough queries would not have room with such lists
+_QUERIES_PER_MEMBER: Final = 40  # queries that are enough; if there is room, all are asked
+_MORE: Final = 50  # rows on each list besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +59,8 @@ class Surroundings:
 
     @cached_property
     def index(self) -> Index:
-        """Index of the rows."""
-        return self.data.index()
+        """Index of the rows; of very many, those of the nearest clusters are searched."""
+        return self.data.index(beyond=_COMPARED_WITH_ALL)
 
     @cached_property
     def forest(self) -> Any:
@@ -109,38 +114,59 @@ class Surroundings:
     def coalition(self, n: int) -> Coalition:
         """Return a coalition without members, whose lists are long enough for n of them."""
         data = self.data
-        n_others = data.n_rows - data.each_other
-        length = n_others if self.whole else min(n_others, _SPARE * self.k * -(-data.n_rows // n) + 50)
-        most = max(_FEWEST_QUERIES, _ENTRIES // length)
-        asked = np.arange(len(data.targets)) if self.whole or len(data.targets) <= most else self._sample(most)
-        near = self._nearest(asked, length)
+        n_asked, length = self._extent(n)
+        asked = np.arange(n_asked) if n_asked == len(data.targets) else self._sample(n_asked)
+        lists = np.empty((n_asked if self.forest is None else 2 * n_asked, length), np.int32)
+        self._nearest(asked, lists[:n_asked])
         shares = np.append(data.class_counts() / data.n_rows, 0.0)
         targets, weights, absent = data.targets[asked], data.weights[asked], shares[data.targets[asked]]
         if self.forest is None:
-            return Coalition(near, data.codes, targets, k=self.k, absent=absent, weights=weights)
-        lists = np.concatenate([near, self._by_leaves(asked, near)])
+            return Coalition(lists, data.codes, targets, k=self.k, absent=absent, weights=weights)
+        self._by_leaves(asked, lists[:n_asked], lists[n_asked:])
         both = [np.tile(part, 2) for part in (targets, absent, weights / 2.0)]
         return Coalition(lists, data.codes, both[0], k=self.k, absent=both[1], weights=both[2])
+
+    def _extent(self, n: int) -> tuple[int, int]:
+        """Return how many queries are asked, and how long their lists are, for n members."""
+        n_rows, n_queries = self.data.n_rows, len(self.data.targets)
+        n_others = n_rows - self.data.each_other
+        if self.whole:
+            return n_queries, n_others
+        most = max(_ENTRIES, _ENTRIES_PER_ROW * n_rows)
+        # Of few queries, each that is not asked costs more accuracy than lists on which some members are missing.
+        asked = min(n_queries, _QUERIES_PER_MEMBER * n)
+        lengths = [min(n_others, int(spare * self.k * -(-n_rows // n)) + _MORE) for spare in (_SPARE, _SPARE_OF_MANY)]
+        length = int(np.clip(most // asked, lengths[1], lengths[0]))
+        return min(n_queries, max(_FEWEST_QUERIES, most // length)), length
 
     def _sample(self, n: int) -> IndexArray:
         """Return some of the queries."""
         return np.sort(np.random.default_rng(self.seed).choice(len(self.data.targets), n, replace=False))
 
-    def _nearest(self, asked: IndexArray, length: int) -> CodeArray:
-        """Return the nearest rows of some queries."""
-        data, lists = self.data, np.empty((len(asked), length), np.int32)
+    def _nearest(self, asked: IndexArray, lists: CodeArray) -> None:
+        """Fill `lists` with the nearest rows of some queries."""
+        data, length = self.data, lists.shape[1]
         block = self.index.block_size(length, data.max_memory)
+        walk = self._walk(asked)
         with tqdm(total=len(asked), unit="query", disable=not self.progress, desc="searching") as bar:
             for part in blocks(len(asked), block):
+                some = part if walk is None else walk[part]
                 if data.each_other:
-                    lists[part] = self.index.search_rows(asked[part], length)[0]
+                    lists[some] = self.index.search_rows(asked[some], length)[0]
                 else:
-                    lists[part] = self.index.search(data.queries[asked[part]], length)[0]
+                    lists[some] = self.index.search(data.queries[asked[some]], length)[0]
                 bar.update(part.stop - part.start)
-        return lists
 
-    def _by_leaves(self, asked: IndexArray, near: CodeArray) -> CodeArray:
-        """Return the rows that share most leaves with some queries, in trees that were grown without these."""
+    def _walk(self, asked: IndexArray) -> IndexArray | None:
+        """Return the order in which to ask for the lists of some queries, where one is faster than their own."""
+        if not self.data.each_other:
+            return self.index.walk_of(self.data.queries[asked])
+        if self.index.walk is None:
+            return None
+        return np.argsort(np.argsort(self.index.walk)[asked])
+
+    def _by_leaves(self, asked: IndexArray, near: CodeArray, lists: CodeArray) -> None:
+        """Fill `lists` with the rows that share most leaves with some queries, in trees grown without these."""
         from pivotal.kernels.leaf_lists import order_by_leaves
 
         data, n_rows = self.data, self.data.n_rows
@@ -155,10 +181,9 @@ class Surroundings:
             own = np.full(len(asked), -1, np.int32)
             asking = _leaves(self.forest, data.queries[asked])
             outside = np.ones(asking.shape, np.bool_)
-        lists, scratch = np.empty_like(near), np.zeros((3, n_rows), np.int32)
+        scratch = np.zeros((3, n_rows), np.int32)
         for part in blocks(len(asked), 1024):  # between blocks, an interruption is heard
             order_by_leaves(asking[part], outside[part], starts, residents, near[part], own[part], scratch, lists[part])
-        return lists
 
 
 def _n_leaves(forest: Any) -> int:

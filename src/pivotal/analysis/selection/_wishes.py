@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ import pandas as pd
 
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.validation import is_integer, is_number
 
 __all__ = ["Wishes", "as_mask", "as_number", "class_quotas"]
 
@@ -180,10 +180,10 @@ def as_number(size: object, n_rows: int) -> int:
             share = float(size.strip()[:-1]) / 100.0
         except ValueError:
             share = math.nan
-    elif isinstance(size, numbers.Integral) and not isinstance(size, bool):
-        if 1 <= int(size) <= n_rows:
+    elif is_integer(size):
+        if 1 <= size <= n_rows:
             return int(size)
-    elif isinstance(size, numbers.Real) and not isinstance(size, bool):
+    elif is_number(size):
         share = float(size)
     if share is not None and 0.0 < share <= 1.0:
         return max(1, round(share * n_rows))
@@ -271,7 +271,7 @@ def _as_prices(prices: Any, budget: Any, n_rows: int) -> tuple[FloatArray | None
     bad = np.flatnonzero(~((costs > 0.0) & np.isfinite(costs)))
     if bad.size:
         raise ValueError(f"prices must be finite and above 0; got {costs[bad[0]]} at position {bad[0]}.")
-    if not (isinstance(budget, numbers.Real) and math.isfinite(float(budget)) and float(budget) > 0.0):
+    if not (is_number(budget) and budget > 0.0):
         raise ValueError(f"budget must be a finite number above 0; got {budget!r}.")
     if float(budget) < costs.min():
         raise ValueError(f"the budget of {float(budget):g} buys no row; the cheapest costs {costs.min():g}. Raise it.")
