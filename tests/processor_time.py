@@ -5,7 +5,6 @@ python -m pytest -n auto --slowest 20
 
 from __future__ import annotations
 
-import resource
 import time
 from collections import Counter
 from collections.abc import Generator
@@ -13,12 +12,19 @@ from typing import Any
 
 import pytest
 
+try:
+    import resource
+except ImportError:  # Windows adds up for nobody what processes spent that have ended
+    resource = None
+
 _NAME = "processor seconds"
 _START = pytest.StashKey[float]()
 
 
 def _spent() -> float:
     """Return the processor seconds of this process and of those it started, as far as they have ended."""
+    if resource is None:
+        return time.process_time()
     others = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + others.ru_utime + others.ru_stime
 

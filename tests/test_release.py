@@ -21,14 +21,32 @@ def project():
 def recipe(section: str) -> set[str]:
     """What the conda recipe requires in a section, written as pip writes it."""
     text = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    python = re.search(r'^  python_min: "(3\.\d+)"$', text, flags=re.MULTILINE)[1]
+    text = text.replace("${{ python_min }}", python)
     lines = re.search(rf"^  {section}:\n((?:    - .+\n)+)", text, flags=re.MULTILINE)[1]
     return {line.strip().removeprefix("- ").replace(" ", "") for line in lines.splitlines()}
 
 
 def test_the_conda_recipe_asks_for_what_the_wheel_asks_for(project):
     about = project["project"]
-    assert recipe("run") == {*about["dependencies"], f"python{about['requires-python']}"}
-    assert recipe("host") == {*project["build-system"]["requires"], "pip", f"python{about['requires-python']}"}
+    lowest = about["requires-python"].removeprefix(">=")
+    assert recipe("run") == {*about["dependencies"], f"python>={lowest}"}
+    assert recipe("host") == {*project["build-system"]["requires"], "pip", f"python{lowest}.*"}
+
+
+def test_conda_reads_the_recipe(project, monkeypatch):
+    conda = pytest.importorskip("rattler_build", reason="py-rattler-build is not installed")
+    monkeypatch.setenv("PIVOTAL_VERSION", "1.2.3")
+    source = conda.Stage0Recipe.from_file(str(ROOT / "conda" / "recipe.yaml"))
+    (variant,) = source.render(conda.VariantConfig(), conda.RenderConfig())
+    found = variant.recipe.to_dict()
+    assert found["package"] == {"name": "pivotal", "version": "1.2.3"}
+    assert found["build"]["script"]["env"] == {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.2.3"}
+    entries = {f"{name} = {target}" for name, target in project["project"]["scripts"].items()}
+    assert set(found["build"]["python"]["entry_points"]) == entries
+    assert found["about"]["license"] == project["project"]["license"]
+    licences = {str(file.relative_to(ROOT)) for glob in project["project"]["license-files"] for file in ROOT.glob(glob)}
+    assert {name for name in found["about"]["license_file"] if (ROOT / name).exists()} == licences
 
 
 def test_every_python_that_is_promised_is_tested(project):
@@ -38,6 +56,15 @@ def test_every_python_that_is_promised_is_tested(project):
     assert set(re.findall(r"3\.\d+", matrix)) == promised
     lowest = re.search(r"python: \"(3\.\d+)\", dependencies: lowest", workflow)[1]
     assert f">={lowest}" == project["project"]["requires-python"]
+
+
+def test_workflows_and_continuous_integration_test_the_wheel_by_one_script():
+    script = ".ci/versions"
+    workflows = ROOT / ".github" / "workflows"
+    for user in (workflows / "tests.yml", workflows / "publish.yml", ROOT / ".ci" / "run", ROOT / "CONTRIBUTING.md"):
+        assert script in user.read_text(encoding="utf-8"), user
+    # What is tested is what is published.
+    assert f"path: .peers/{Path(script).name}/dist," in (workflows / "publish.yml").read_text(encoding="utf-8")
 
 
 def test_citations_name_one_paper_and_one_licence(project):
