@@ -6,6 +6,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,16 +44,22 @@ def tree_of(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
-def imported_by(file: Path) -> set[str]:
+@cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(file)))
+
+
+@cache
+def imported_by(file: Path) -> frozenset[str]:
     """Full names of all that a file imports, inside functions too."""
     names = set()
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.name}: imports are absolute"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def parts_imported_by(file: Path) -> set[tuple[str, ...]]:
@@ -97,7 +104,7 @@ def test_modules_of_the_package_are_not_imported_by_name():
     for file in FILES:
         if room_of(file) in {*DOORS, "cli"}:
             continue
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
                 assert "pivotal" not in ast.unparse(node.args[0]), f"{file.relative_to(HOME)}:{node.lineno}"
 
@@ -108,7 +115,7 @@ def test_a_stem_means_one_file():
 
 
 def test_a_class_name_means_one_class():
-    names = Counter(node.name for file in FILES for node in ast.walk(tree_of(file)) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for file in FILES for node in nodes_of(file) if isinstance(node, ast.ClassDef))
     assert not [name for name, count in names.items() if count > 1]
 
 
@@ -128,6 +135,40 @@ def test_files_are_short_enough_to_read():
     assert not [name for name, count in lines.items() if count > 400]
 
 
+# Where more than seven arguments come in: public entry points, the constructors of what they return or take, and what
+# checks their arguments for them.
+ENTRIES = {
+    "advise_retrieval", "bits_diagnostic", "chance", "check", "enumerate_coalitions", "find_label_errors", "influence",
+    "lava", "read_table", "redundancy", "remove_harmful", "removal_curve", "repair", "reproduce", "retrain", "review",
+    "run_bench", "select", "selection_curve", "sweep", "value", "value_by_retraining", "value_from_neighbors",
+    "value_retrieval", "verify", "write_report",
+    "CallableModel.__init__", "KNNValuation.__init__", "OnnxModel.__init__", "ValueRecord.__init__",
+    "_Network.__init__",
+    "SelectionData.of", "Wishes.of", "as_model_game", "open_problem", "read_inputs",
+}  # fmt: skip
+
+
+def wide_functions(tree: ast.Module) -> set[str]:
+    """Functions and methods of a file that take more than seven arguments."""
+    found = set()
+    for node in tree.body:
+        inside = node.body if isinstance(node, ast.ClassDef) else [node]
+        for function in inside:
+            if isinstance(function, ast.FunctionDef):
+                own = function.args
+                names = [argument.arg for argument in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
+                if len(names) - (names[:1] in (["self"], ["cls"])) > 7:
+                    found.add(node.name if function is node else f"{node.name}.{function.name}")
+    return found
+
+
+def test_functions_take_few_arguments():
+    """Kernels aside, which take arrays, and as many as they need."""
+    wide = {name for file in FILES if room_of(file) != "kernels" for name in wide_functions(tree_of(file))}
+    assert wide <= ENTRIES, wide - ENTRIES
+    assert wide_functions(ast.parse("def f(a, b, c, d, e, f, g, *, h): ...")) == {"f"}
+
+
 # What other packages keep private and offer no other way to. `_replace` and its like are the face of named tuples.
 PRIVATE_OF_OTHERS = {
     "cli/_parser.py": {"_option_string_actions"},  # argparse: which words are options
@@ -141,15 +182,11 @@ PRIVATE_OF_OTHERS = {
 NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
 
 
-def private_attributes(tree: ast.Module) -> set[str]:
+def private_attributes(nodes: Sequence[ast.AST]) -> set[str]:
     """Private attributes that a file looks up on objects other than those of its own classes."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
-    methods = (node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    fields = (
-        node.target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    )
+    names = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
+    methods = (node.name for node in nodes if isinstance(node, ast.FunctionDef))
+    fields = (node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name))
     stored = (node.attr for node in names if isinstance(node.ctx, ast.Store))
     known = {*methods, *fields, *stored, *NAMED_TUPLES}
     return {
@@ -164,11 +201,11 @@ def private_attributes(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(HOME).as_posix())
 def test_what_is_private_stays_in_its_file(file):
-    tree, name = tree_of(file), file.relative_to(HOME).as_posix()
-    assert private_attributes(tree) == PRIVATE_OF_OTHERS.get(name, set())
+    name = file.relative_to(HOME).as_posix()
+    assert private_attributes(nodes_of(file)) == PRIVATE_OF_OTHERS.get(name, set())
     taken = {
         alias.name
-        for node in ast.walk(tree)
+        for node in nodes_of(file)
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("pivotal")
         for alias in node.names
         if alias.name.startswith("_") and not alias.name.startswith("__")
@@ -178,7 +215,7 @@ def test_what_is_private_stays_in_its_file(file):
 
 def test_the_rule_about_private_attributes_can_fail():
     code = "class A:\n    def f(self, other):\n        return self._own + other._engine\n"
-    assert private_attributes(ast.parse(code)) == {"_engine"}
+    assert private_attributes([*ast.walk(ast.parse(code))]) == {"_engine"}
 
 
 # ---- vocabulary
@@ -196,7 +233,7 @@ PROSE = re.compile(
     r"|goes on where|programme|such as \S+ are none)\b"
     r"|\bis none\."
 )
-ROOT = HOME.parents[1]
+ROOT = Path(__file__).parents[1]  # not the package's, which may be installed elsewhere
 
 
 def names_in(file: Path) -> dict[str, int]:
@@ -212,7 +249,7 @@ def test_names_are_words_of_the_field(room):
     for file in files_of(room):
         found = names_in(file)
         assert not RIDDLES & found.keys(), f"{file.relative_to(HOME)}:{found[min(RIDDLES & found.keys())]}"
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if isinstance(node, ast.arguments):
                 names = {argument.arg for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs)}
                 assert not names & LIMITS_WITHOUT_A_UNIT, f"{file.relative_to(HOME)}: {names}"

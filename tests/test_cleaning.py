@@ -24,6 +24,7 @@ from effort import examples
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.analysis.label_errors._leaves import ask_leaves
 from pivotal.analysis.label_errors._nearest import _GRAIN
+from pivotal.core.config import Resources
 
 CATS_AND_DOGS = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
 ONE_WRONG = ["cat", "cat", "dog", "cat", "dog", "dog", "dog", "dog"]
@@ -150,7 +151,7 @@ def test_spoiled_predictions_are_those_with_the_lowest_values(k: int) -> None:
 def test_leaves_vote_as_a_forest_does_out_of_bag() -> None:
     X, _, noisy = with_errors(load_wine)
     codes = noisy.astype(np.int32)
-    votes = ask_leaves(X, codes, np.eye(3)[codes], n_trees=40, seed=1, n_jobs=1, progress=False).votes
+    votes = ask_leaves(X, codes, np.eye(3)[codes], n_trees=40, seed=1, resources=Resources(n_jobs=1)).votes
     forest = RandomForestClassifier(40, min_samples_leaf=5, max_samples=len(X), oob_score=True, random_state=1)
     forest.fit(X.astype(np.float32), codes)
     # Votes received are the forest's own; as many are cast as are received, and here one by each row.
@@ -369,8 +370,8 @@ def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) ->
     ("options", "message"),
     [
         ({"k": 0}, r"k must be an integer of at least 1; got k=0"),
-        ({"n_trees": -1}, r"n_trees must be an integer of at least 0; got -1"),
-        ({"n_trees": 2.5}, r"n_trees must be an integer of at least 0; got 2.5"),
+        ({"n_trees": -1}, r"n_trees must be an integer of at least 0; got n_trees=-1"),
+        ({"n_trees": 2.5}, r"n_trees must be an integer of at least 0; got n_trees=2.5"),
         ({"odds": 0.5}, r"odds must be a finite number of at least 1; got 0.5"),
         ({"odds": np.nan}, r"odds must be a finite number of at least 1; got nan"),
         ({"share": 1.5}, r"share must lie in \[0, 1\]; got 1.5"),

@@ -143,6 +143,28 @@ def test_commands_name_real_files_extras_and_markers(page: Path) -> None:
                 assert (ROOT / word).exists(), word
 
 
+@pytest.mark.parametrize(
+    "page", ["docs/theory.md", "docs/theory-retrieval.md", "docs/architecture.md", "docs/paper.md"]
+)
+def test_files_and_functions_that_pages_for_developers_name_exist(page: str) -> None:
+    files = [*Path(pivotal.__file__).parent.glob("**/*.py"), *ROOT.glob("tests/*.py")]
+    sources = {file: file.read_text(encoding="utf-8") for file in files}
+    text = prose(ROOT / page)
+    for name in set(re.findall(r"`([\w./]+\.py)[`:]", text)) - {"cli/NAME_command.py"}:
+        assert any(file.as_posix().endswith(f"/{name}") for file in sources), f"{name} is no file"
+    for module, function in set(re.findall(r"`(\w+)\.(\w+)`", text)):
+        homes = [file for file in sources if file.stem == module and file.parent.name == "kernels"]
+        assert function == "py" or all(f"def {function}(" in sources[file] for file in homes), (
+            f"{module} has no {function}"
+        )
+        assert homes or module[:1] != "_", f"{module} is no file of the kernels"
+
+
+def test_every_extra_is_on_the_page_about_installing() -> None:
+    page = read(ROOT / "docs/installation.md")
+    assert [extra for extra in PROJECT["project"]["optional-dependencies"] if f"`{extra}`" not in page] == []
+
+
 def test_the_test_command_stands_where_it_is_looked_for() -> None:
     # Continuous integration runs the line between the fence that follows the marker.
     found = re.search(r"<!-- test command -->\n```sh\n([^\n]+)\n```\n", read(ROOT / "README.md"))

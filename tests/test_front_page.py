@@ -1,4 +1,4 @@
-"""The README's numbers and pictures are those that the benchmarks kept."""
+"""Numbers and pictures of the README, and numbers that the guide quotes, are those that the benchmarks kept."""
 
 from __future__ import annotations
 
@@ -123,3 +123,27 @@ def test_the_table_of_purposes_quotes_what_was_measured():
     assert float(kept) == max(float(row[2]) for row in rows.values())
     assert f"wrong labels with {rows['hard, banzhaf, k = 20, uniform'][0]}." in text
     assert "0.024 (wrong labels), 0.003 (removal), 0.017 (selection)" in page
+
+
+def test_the_guide_quotes_what_samples_cost():
+    rows = {row["votes"]: row for row in kept("sampling.json")["queries"]}
+    samples = {votes: 1000 * row["exact"] / row["coalitions"] for votes, row in rows.items()}
+    plain, weighted = (f"{samples[votes]:.0f}" for votes in ("unweighted", "votes of 7 bits"))
+    text = " ".join((DOCS / "guide" / "sampling.md").read_text(encoding="utf-8").split())
+    assert f"cost as much as {plain} random coalitions per query, with weights {weighted} ([measured]" in text
+
+
+def test_the_guide_quotes_what_standard_errors_cost():
+    page = (DOCS / "certainty.md").read_text(encoding="utf-8")
+    extra = [float(share) for share in re.findall(r"\| ([+-][\d.]+) % \|$", page, flags=re.MULTILINE)]
+    text = " ".join((DOCS / "guide" / "results.md").read_text(encoding="utf-8").split())
+    assert f"[at most {max(extra):.0f} % of extra time]" in text
+
+
+def test_the_guide_quotes_how_fast_the_review_page_is():
+    tables = kept("review.json")["tables"]
+    next_row = tables["100000 64 "]["keys"]["p95"]
+    minutes = tables["1000000 64 "]["opened"] / 60
+    text = " ".join((DOCS / "guide" / "review.md").read_text(encoding="utf-8").split())
+    assert f"[within {next_row:.0f} ms](../review.md) of 95 decisions in 100" in text
+    assert f"[open in {['no', 'one', 'two', 'three', 'four', 'five'][round(minutes)]} minutes]" in text

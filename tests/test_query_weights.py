@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import flat
 import reference
 from effort import examples
-from pivotal import Hard, KNNValuation, Shapley, value, value_from_neighbors
+from pivotal import KNNValuation, value, value_from_neighbors
 from pivotal.core.spec import Spec
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners
@@ -258,7 +258,7 @@ def test_who_has_no_classes_or_no_queries_says_so() -> None:
 
 def test_owners_count_weighted_queries() -> None:
     owners = Owners.of(np.arange(40) % 3, 40)
-    players = OwnerGame(Hard(), Shapley(), owners, Y, k=2, n_classes=3, tol=0.0)
+    players = OwnerGame(Spec.of(utility="hard", semivalue="shapley", k=2, tol=0.0), owners, Y, 3)
 
     def played(targets: np.ndarray, lists: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         engine = ExactOwners(Spec.of(k=2), Y, players, n_classes=3, n_jobs=1)

@@ -43,12 +43,24 @@ def test_other_limits_are_checked(name: str, limit: Any) -> None:
             call(method="permutations", **{name: limit})
 
 
-@pytest.mark.parametrize("random_state", [-1, 1.5, True, "0", [1, 2], np.random.RandomState(0)])
+@pytest.mark.parametrize("random_state", [-1, 1.5, True, "0", [1, 2]])
 def test_seeds_are_checked(random_state: Any) -> None:
     message = r"random_state must be an integer of at least 0, a numpy Generator or None; got "
     for call in CALLS:
         with pytest.raises(ValueError, match=message):
             call(method="coalitions", random_state=random_state)
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_of_either_kind_are_used_and_move_on(make: Any) -> None:
+    for call in CALLS:
+        random_state = make(0)
+        one, other, again = (
+            call(method="coalitions", n_samples=20, random_state=state).values
+            for state in (random_state, random_state, make(0))
+        )
+        assert (one == again).all()
+        assert (one != other).any()
 
 
 @pytest.mark.parametrize("limit", [{"n_samples": 100}, {"target_se": 0.1}, {"max_time": 1.0}], ids=str)

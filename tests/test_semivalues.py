@@ -181,8 +181,16 @@ def test_p_outside_the_unit_interval_is_refused(p: object) -> None:
 
 
 def test_text_where_a_number_is_due_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"p must lie in \[0, 1\]; got nan"):
+    with pytest.raises(ValueError, match=r"p must lie in \[0, 1\]; got 'half'"):
         as_semivalue("banzhaf(half)")
+
+
+def test_arguments_in_text_go_by_place_or_by_name() -> None:
+    assert as_semivalue("banzhaf(p=0.3)") == as_semivalue("banzhaf(0.3)") == Banzhaf(0.3)
+    assert as_semivalue("beta(beta=4, alpha=2)") == as_semivalue("beta(2,4)")
+    for wrong in ("banzhaf(q=0.3)", "shapley(1)", "beta(1)", "banzhaf(0.3", "(0.3)", ""):
+        with pytest.raises(ValueError, match="semivalue must be one of"):
+            as_semivalue(wrong)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0, 1), (1, -1), (math.inf, 1), (1, math.nan)])

@@ -273,7 +273,12 @@ def test_no_queries_have_no_weights():
     assert weigh(RBF(1.0), np.empty((0, 3)), 1).shape == (0, 3)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "RBF", 3, RBF])
+def test_a_bandwidth_in_text_goes_by_place_or_by_name():
+    assert as_weights("rbf(bandwidth=0.5)") == as_weights("rbf(0.5)") == RBF(0.5)
+    assert as_weights("linear(auto)") == as_weights("linear")
+
+
+@pytest.mark.parametrize("name", ["gaussian", "RBF", 3, RBF, "rbf(0.5, 2)", "uniform(1)", "rbf("])
 def test_unknown_weights(name):
     with pytest.raises(ValueError, match=r"weights must be one of uniform, distance, rbf, linear, an object .*; got"):
         as_weights(name)

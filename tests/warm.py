@@ -14,20 +14,28 @@ import numpy as np
 import pivotal
 from pivotal.kernels._code_cache import folders
 
-# Calls of about the same length, by what they compile: tables and samples; plurality, and averages over whole orders.
-SHARES: tuple[tuple[dict[str, str], ...], ...] = (
+POINTS, LISTS = "points of both precisions", "lists"
+# Calls by what they are given, in two shares of about the same length. Both run at once: what both need, such as the
+# search of points, comes early in one and late in the other, which then finds it compiled.
+SHARES: tuple[tuple[tuple[str, dict[str, str]], ...], ...] = (
     (
-        {},
-        {"weights": "distance"},
-        {"utility": "soft", "weights": "distance"},
-        {"utility": "regression", "weights": "distance"},
-        {"method": "coalitions"},
+        (POINTS, {}),
+        (POINTS, {"utility": "soft", "semivalue": "shapley"}),
+        (POINTS, {"utility": "regression", "semivalue": "shapley"}),
+        (POINTS, {"utility": "plurality"}),
+        (LISTS, {}),
+        (LISTS, {"utility": "soft", "semivalue": "shapley"}),
+        (LISTS, {"utility": "regression", "semivalue": "shapley"}),
+        (POINTS, {"method": "coalitions"}),
     ),
     (
-        {"utility": "plurality"},
-        {"utility": "soft", "semivalue": "shapley"},
-        {"utility": "regression", "semivalue": "shapley"},
-        {"utility": "soft", "method": "permutations"},
+        (LISTS, {"method": "coalitions"}),
+        (LISTS, {"utility": "soft", "method": "permutations"}),
+        (LISTS, {"utility": "plurality"}),
+        (POINTS, {"weights": "distance"}),
+        (POINTS, {"utility": "soft", "weights": "distance"}),
+        (POINTS, {"utility": "regression", "weights": "distance"}),
+        (POINTS, {"utility": "soft", "method": "permutations"}),
     ),
 )
 
@@ -45,15 +53,16 @@ def compile_apart() -> None:
 
 
 def compile_share(share: int) -> None:
-    """Make the calls of a share on points too few to take time: from numbers of both precisions, and from lists."""
+    """Make the calls of a share on points too few to take time."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
     nearest = rng.permuted(np.tile(np.arange(30), (5, 1)), axis=1)
-    for how in SHARES[share]:
-        pivotal.value(X, y, X[:5] + 0.1, y[:5], k=3, **how)  # type: ignore[arg-type]
-        pivotal.value(X.astype(np.float32), y, k=3, **how)  # type: ignore[arg-type]
-        if "weights" not in how:
+    for given, how in SHARES[share]:
+        if given == LISTS:
             pivotal.value_from_neighbors(nearest, y, y[:5], k=3, **how)  # type: ignore[arg-type]
+        else:
+            pivotal.value(X, y, X[:5] + 0.1, y[:5], k=3, **how)  # type: ignore[arg-type]
+            pivotal.value(X.astype(np.float32), y, k=3, **how)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

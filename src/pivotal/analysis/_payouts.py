@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal.analysis._ranked_inputs import Scores, as_scores, check_positive, is_whole
+from pivotal.analysis._ranked_inputs import Scores, as_scores
 from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.validation import check_positive, is_integer
 from pivotal.results.values import Values
 
 __all__ = ["payouts"]
@@ -172,7 +173,7 @@ def _as_floats(fair: list[Fraction], budget: float) -> FloatArray:
 
 def _round(fair: list[Fraction], budget: float, decimals: Any) -> list[Decimal]:
     """Round to decimals, the largest remainders up."""
-    if not is_whole(decimals) or not 0 <= decimals <= _MOST_DECIMALS:
+    if not is_integer(decimals, 0, _MOST_DECIMALS):
         raise ValueError(f"decimals must be an integer from 0 to {_MOST_DECIMALS}, or None; got {decimals!r}.")
     unit = Fraction(1, 10 ** int(decimals))
     exact = Fraction(repr(budget))  # as it is written, 0.1 and not the double next to it

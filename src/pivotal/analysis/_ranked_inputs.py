@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import is_integer, is_number
 from pivotal.results.values import Values
 
 Scores: TypeAlias = Values | npt.ArrayLike
@@ -110,7 +109,7 @@ def as_counts(steps: Any, total: int, n_train: int, *, default: int | None = Non
         steps = default
     array = np.asarray(steps)
     if array.ndim == 0:
-        if not is_whole(steps) or steps < 1:
+        if not is_integer(steps, minimum=1):
             raise ValueError(f"steps must be an integer of at least 1, or counts or shares in a list; got {steps!r}.")
         return np.unique(np.rint(np.linspace(0, total, int(steps) + 1)).astype(np.int64))
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
@@ -128,25 +127,13 @@ def as_counts(steps: Any, total: int, n_train: int, *, default: int | None = Non
 
 def as_count(amount: Any, n_train: int, name: str) -> int:
     """Return a number of points, from a count or from a share of the training points."""
-    if is_whole(amount) and 0 <= amount <= n_train:
+    if is_integer(amount, 0, n_train):
         return int(amount)
-    if isinstance(amount, numbers.Real) and not isinstance(amount, numbers.Integral) and 0.0 <= float(amount) <= 1.0:
+    if is_number(amount, 0.0, 1.0) and not is_integer(amount):
         return round(float(amount) * n_train)
     raise ValueError(
         f"{name} must be an integer up to the {n_train} training points, or a share in [0, 1]; got {amount!r}."
     )
-
-
-def is_whole(number: Any) -> bool:
-    """Whether this is an integer, and no truth value."""
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
-
-
-def check_positive(number: Any, name: str) -> float:
-    """Return a finite number above 0."""
-    if isinstance(number, numbers.Real) and not isinstance(number, bool) and 0.0 < float(number) < math.inf:
-        return float(number)
-    raise ValueError(f"{name} must be a finite number above 0; got {number!r}.")
 
 
 def name_of(values: Any, order: Any) -> str:

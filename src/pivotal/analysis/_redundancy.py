@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +14,7 @@ from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_compone
 from pivotal.analysis._ranked_inputs import Scores, as_scores, ids_of_points
 from pivotal.core.labels import as_labels
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_k, check_same_length
+from pivotal.core.validation import check_features, check_k, check_positive, check_same_length
 from pivotal.results.values import Values
 
 __all__ = ["Redundancy", "redundancy"]
@@ -131,7 +129,8 @@ def redundancy(
 ) -> Redundancy:
     """Find copies of training points, points without value, and points that no prediction needs.
 
-    A value near zero is no licence to drop a point: values are averages, and what a point does here it may undo there.
+    A value near zero does not mean that a point can be dropped: values are averages, and a point may help here and hurt
+    there.
     What is safe to drop is what no query looks at, and that is certain: with `X_test` those points are named.
 
     Parameters
@@ -162,10 +161,10 @@ def redundancy(
     scores = as_scores(values, X.shape[0])
     if metric == "precomputed":
         raise ValueError('redundancy compares rows of features; got metric="precomputed". Use another metric.')
-    radius = _at_least_zero(radius, "radius")
+    radius = check_positive(radius, "radius", or_zero=True)
     if threshold is None:
         threshold = (values.bound_given_neighbors or 0.0) if isinstance(values, Values) else 0.0
-    threshold = _at_least_zero(threshold, "threshold")
+    threshold = check_positive(threshold, "threshold", or_zero=True)
     group = number_groups(_link(equal_rows(X), X, radius, metric, metric_params, n_jobs))
     idle = None
     if X_test is not None:
@@ -235,12 +234,6 @@ def _are_numbers(y: Any) -> bool:
     """Whether these may be the targets of a regression."""
     labels = np.asarray(y)
     return labels.ndim == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
-
-
-def _at_least_zero(number: Any, name: str) -> float:
-    if isinstance(number, numbers.Real) and not isinstance(number, bool) and 0.0 <= float(number) < math.inf:
-        return float(number)
-    raise ValueError(f"{name} must be a finite number of at least 0; got {number!r}.")
 
 
 def _many(count: int, noun: str) -> str:

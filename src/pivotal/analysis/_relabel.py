@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.analysis.curves._nearest_curves import Neighbourhood
 from pivotal.analysis.curves._scoring import Task
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.types import AnyArray, IndexArray
@@ -32,10 +33,7 @@ def new_labels(
     labels: AnyArray,
     X: Any,
     task: Task,
-    *,
-    k: int,
-    metric: Any,
-    metric_params: Mapping[str, Any] | None,
+    near: Neighbourhood,
     n_jobs: int | None,
 ) -> AnyArray:
     """Return a new label for each of these points.
@@ -51,7 +49,7 @@ def new_labels(
     X : array-like of shape (n_train, n_features)
         Training points, for their neighbours.
     task : "classification" or "regression"
-    k, metric, metric_params, n_jobs
+    near, n_jobs
         How neighbours are found.
     """
     if callable(how):
@@ -70,11 +68,11 @@ def new_labels(
         raise ValueError('how="flip" needs classes; got numbers. Use how="neighbors", a function or the true numbers.')
     X = check_features(X, "X_train")
     check_same_length(X, labels, "X_train", "y_train")
-    index = BruteIndex(X, metric, metric_params=metric_params, n_jobs=n_jobs)
+    index = BruteIndex(X, near.metric, metric_params=near.metric_params, n_jobs=n_jobs)
     if len(labels) == 1:
         raise ValueError(f'how="{how}" needs at least two training points; got 1.')
     blocks = [points[start : start + _ROWS] for start in range(0, len(points), _ROWS)]
-    others = np.concatenate([index.search_rows(block, min(k, len(labels) - 1))[0] for block in blocks])
+    others = np.concatenate([index.search_rows(block, min(near.k, len(labels) - 1))[0] for block in blocks])
     if task == "regression":
         means: AnyArray = labels[others].mean(axis=1)
         return means

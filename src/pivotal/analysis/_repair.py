@@ -120,9 +120,9 @@ def repair(
     """
     from pivotal.analysis._relabel import new_labels, read_labels
     from pivotal.analysis.curves._curve_models import default_steps, make_model, task_of
-    from pivotal.analysis.curves._nearest_curves import Neighbourhood, is_nearest
+    from pivotal.analysis.curves._nearest_curves import Neighbourhood
 
-    near = Neighbourhood.of(model if is_nearest(model) else None, k, weights, metric, metric_params)
+    near = Neighbourhood.of(model, k, weights, metric, metric_params)
     task = task_of(scoring, model, y_train)
     given = read_labels(y_train, "y_train", task)
     queue = as_order(order, values, len(given), as_generator(random_state))
@@ -131,21 +131,11 @@ def repair(
     queue = queue[: counts[-1]]
     repaired = given.copy()
     if len(queue):
-        new = new_labels(
-            how,
-            queue,
-            given,
-            X_train,
-            task,
-            k=near.k,
-            metric=near.metric,
-            metric_params=near.metric_params,
-            n_jobs=n_jobs,
-        )
+        new = new_labels(how, queue, given, X_train, task, near, n_jobs)
         repaired = repaired.astype(_common_dtype(given, new))
         repaired[queue] = new
     data = (X_train, y_train, X_test, y_test)
-    run = make_model(data, model, k, weights, metric, metric_params, scoring, n_jobs, also=repaired[queue])
+    run = make_model(data, model, near, scoring, n_jobs, also=repaired[queue])
     scores = run.scores_while_relabelled(queue, repaired, counts, progress=progress)
     settings = {
         "kind": "repair",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
@@ -16,7 +14,7 @@ from pivotal.core.validation import check_features, check_same_length, is_sparse
 from pivotal.neighbors import open_source
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["Classification", "check_positive", "classification"]
+__all__ = ["Classification", "classification"]
 
 
 class Classification(NamedTuple):
@@ -52,15 +50,6 @@ def classification(
         int(labels.max()) + 1,
         as_ids(ids_of(X_train, ids), labels.size),
     )
-
-
-def check_positive(number: object, name: str, *, or_zero: bool = False) -> float:
-    """Return a finite float above 0, or of at least 0."""
-    if isinstance(number, numbers.Real) and not isinstance(number, bool) and np.isfinite(float(number)):
-        converted = float(number)
-        if converted > 0.0 or (or_zero and converted == 0.0):
-            return converted
-    raise ValueError(f"{name} must be a finite number {'of at least' if or_zero else 'above'} 0; got {number!r}.")
 
 
 def _read(X: Any, name: str) -> Any:

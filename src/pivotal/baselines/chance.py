@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.random import as_generator
+from pivotal.core.random import as_generator, kept_seed
 from pivotal.core.threads import count_threads
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.core.version import __version__
@@ -63,7 +62,7 @@ def chance(
         ids=ids_of(X_train, ids),
         settings={
             "method": "random",
-            "random_state": int(random_state) if isinstance(random_state, numbers.Integral) else None,
+            "random_state": kept_seed(random_state),
             "version": __version__,
         },
     )

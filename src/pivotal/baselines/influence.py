@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.baselines._baseline_inputs import check_positive, classification
+from pivotal.baselines._baseline_inputs import classification
 from pivotal.core.random import as_generator
 from pivotal.core.threads import count_threads
 from pivotal.core.types import CodeArray, FloatArray
-from pivotal.core.validation import check_count, is_sparse
+from pivotal.core.validation import check_count, check_positive, is_sparse
 from pivotal.core.version import __version__
 from pivotal.results.values import Values
 

@@ -6,7 +6,6 @@ model for every coalition it looks at, so it samples coalitions and says how far
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Callable
 from contextlib import closing
@@ -22,11 +21,11 @@ from pivotal.baselines.retraining_game import as_model_game
 from pivotal.baselines.retraining_play import UtilityTable, as_stop, enumerate_all, sample
 from pivotal.baselines.retraining_samplers import SAMPLERS
 from pivotal.baselines.retraining_store import open_store
-from pivotal.core.random import as_generator
+from pivotal.core.random import as_generator, kept_seed
 from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.threads import count_threads
 from pivotal.core.types import FloatArray
-from pivotal.core.validation import is_sparse
+from pivotal.core.validation import is_number, is_sparse
 from pivotal.core.version import __version__
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.values import Values
@@ -171,7 +170,7 @@ def value_by_retraining(
             "sampler": sampler,
             "n_samples": drawn,
             "truncation": share,
-            "random_state": int(random_state) if isinstance(random_state, numbers.Integral) else None,
+            "random_state": kept_seed(random_state),
             "version": __version__,
         },
     )
@@ -240,7 +239,7 @@ def _check_truncation(truncation: object, sampler: str) -> float | None:
         return None
     if sampler != "permutations":
         raise ValueError(f'truncation needs sampler="permutations"; got sampler={sampler!r}. Leave it out.')
-    if not isinstance(truncation, numbers.Real) or isinstance(truncation, bool) or not 0.0 <= float(truncation) < 1.0:
+    if not is_number(truncation, 0.0) or float(truncation) >= 1.0:
         raise ValueError(f"truncation must be a share of the gain, at least 0 and below 1; got {truncation!r}.")
     return float(truncation)
 

@@ -7,7 +7,6 @@ class, and a neighbour model with fewer members than neighbours lets all of them
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -20,7 +19,7 @@ from sklearn.utils import _safe_indexing
 
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_same_length, is_sparse
+from pivotal.core.validation import check_same_length, is_integer, is_number, is_sparse
 
 __all__ = ["ModelGame", "as_model_game"]
 
@@ -146,9 +145,7 @@ class ModelGame:
         crowded = {
             name: len(members)
             for name, value in model.get_params(deep=True).items()
-            if name.rpartition("__")[2] == "n_neighbors"
-            and isinstance(value, numbers.Integral)
-            and int(value) > len(members)
+            if name.rpartition("__")[2] == "n_neighbors" and is_integer(value, minimum=len(members) + 1)
         }
         if crowded:
             model.set_params(**crowded)
@@ -175,7 +172,7 @@ def as_model_game(
     """
     if on_failure not in ("raise", "empty"):
         raise ValueError(f'on_failure must be "raise" or "empty"; got {on_failure!r}.')
-    if empty is not None and not (isinstance(empty, numbers.Real) and math.isfinite(float(empty))):
+    if empty is not None and not is_number(empty):
         raise ValueError(f"empty must be a finite number, or None for the utility of a guess; got {empty!r}.")
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise TypeError(

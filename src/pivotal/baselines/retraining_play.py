@@ -6,7 +6,6 @@ number of processes nor on what was remembered.
 
 from __future__ import annotations
 
-import numbers
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -16,15 +15,16 @@ from itertools import count, islice
 import numpy as np
 from joblib import Parallel, delayed
 
-from pivotal.baselines._baseline_inputs import check_positive
 from pivotal.baselines.retraining_game import ModelGame
 from pivotal.baselines.retraining_samplers import Sampler, SamplerPlan
 from pivotal.baselines.retraining_store import UtilityStore, key_of
 from pivotal.core.coalitions import enumerated_values, members_of
+from pivotal.core.plan import check_samples
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.threads import count_workers, single_threaded_blas
 from pivotal.core.types import FloatArray
+from pivotal.core.validation import check_positive
 
 __all__ = ["StopRule", "UtilityTable", "as_stop", "enumerate_all", "sample"]
 
@@ -121,16 +121,11 @@ class StopRule:
 
 def as_stop(n_samples: object, target_se: object, max_time: object, default: int) -> StopRule:
     """Check when to stop; after `default` samples if nothing is said."""
-    if n_samples is not None and not (
-        isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool) and int(n_samples) >= 2
-    ):
-        raise ValueError(
-            f"n_samples must be an integer of at least 2, for one sample has no standard error; got {n_samples!r}."
-        )
+    samples = None if n_samples is None else check_samples(n_samples)
     if n_samples is None and target_se is None and max_time is None:
-        n_samples = default
+        samples = default
     return StopRule(
-        None if n_samples is None else int(n_samples),
+        samples,
         None if target_se is None else check_positive(target_se, "target_se"),
         None if max_time is None else check_positive(max_time, "max_time"),
     )

@@ -21,7 +21,7 @@ example:
   pivotal value train.csv --label species -o values.csv
 
 pivotal COMMAND --help has the options and more examples. Exit codes: 0 all went well, 1 `clean --check` or
-`check --fail-on` found what they look for, 2 something is wrong with the input (one sentence says what), 70 a bug in
+`check --fail-on` found what they look for, 2 the input is invalid (one sentence says what to fix), 70 a bug in
 pivotal, 130 interrupted.
 --verbose, or PIVOTAL_DEBUG=1 in the environment, shows where an error comes from.
 """
@@ -136,7 +136,7 @@ def build_parser(only: str | None = None) -> Parser:
     """Make the parser; with `only`, just that command knows its options, which is quicker."""
     parser = Parser(
         prog="pivotal",
-        description="What is each training point worth to a nearest-neighbour model?",
+        description="Which training rows help a nearest-neighbour model, which hurt, and which are mislabelled?",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")

@@ -25,7 +25,8 @@ class Resources:
         Threads; -1 is one per processor.
     max_memory : int, str or None
         Memory for lists of neighbours, and for training points that stay in their file: bytes, or text such as
-        ``"2GB"``. When None, 256 MiB for the lists of a block; 1 GiB for files, and for joblib's workers.
+        ``"2GB"``. When None, 256 MiB for the lists of a block; 1 GiB for values of single
+        queries, for files, and for joblib's workers.
     block_size : int or None
         Queries per block; chosen from `max_memory` by default.
     progress : bool, default=False

@@ -200,7 +200,7 @@ _ALL = MethodTable(
             kind="exact",
             run="exact",
             presets=_hard("banzhaf", weights="uniform"),
-            cost="search + O(m + k^2) per query, m neighbours in reach whatever n; O(n k^2) in the paper",
+            cost="search + O(m + k^2) per query, O(m k C) with C classes, m in reach whatever n; O(n k^2) in the paper",
             aliases=("bv-uw",),
         ),
         Method(

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import difflib
 import math
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
 from pivotal.core.random import check_random_state
 from pivotal.core.types import IndexArray
+from pivotal.core.validation import check_positive, is_integer
 
-__all__ = ["DEFAULT_SAMPLES", "METHODS", "Plan", "as_plan", "batch_sizes", "seed_words"]
+__all__ = ["DEFAULT_SAMPLES", "METHODS", "Plan", "as_plan", "batch_sizes", "check_samples", "seed_words"]
 
 METHODS = ("exact", "coalitions", "permutations")
 DEFAULT_SAMPLES = 1000
 _BATCH = 256  # most samples that share a stream
 _GROWTH = 15.0  # a pass draws at most this many times the samples of all before it: early errors are rough
 _MARGIN = 1.1  # more than the errors so far say is needed, so that one more pass is likely to be enough
+_NO_LIMIT = "Leave it out for no such limit."
 _HASTE = 0.9  # of the time that is left, as the next pass may be slower than the last
 
 
@@ -128,26 +129,21 @@ def as_plan(
             f'{name} is for sampling; got {name}={limit!r} with method="exact", which draws no samples. '
             'Leave it out, or use method="coalitions".'
         )
-    samples = None if n_samples is None else _check_count(n_samples)
+    samples = None if n_samples is None else check_samples(n_samples)
     if method != "exact" and not given:
         samples = DEFAULT_SAMPLES
-    error = None if target_se is None else _check_positive("target_se", target_se)
-    seconds = None if max_time is None else _check_positive("max_time", max_time)
+    error = None if target_se is None else check_positive(target_se, "target_se", fix=_NO_LIMIT)
+    seconds = None if max_time is None else check_positive(max_time, "max_time", fix=_NO_LIMIT)
     return Plan(method, samples, error, seconds, check_random_state(random_state))
 
 
-def _check_count(n_samples: object) -> int:
-    if isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool) and int(n_samples) >= 2:
+def check_samples(n_samples: object) -> int:
+    """Return the number of samples, of which one alone would not do."""
+    if is_integer(n_samples, minimum=2):
         return int(n_samples)
     raise ValueError(
         f"n_samples must be an integer of at least 2, as one sample cannot show its error; got {n_samples!r}."
     )
-
-
-def _check_positive(name: str, limit: object) -> float:
-    if isinstance(limit, numbers.Real) and not isinstance(limit, bool) and 0.0 < float(limit) < math.inf:
-        return float(limit)
-    raise ValueError(f"{name} must be a finite number above 0; got {limit!r}. Leave it out for no such limit.")
 
 
 def seed_words(random_state: int | np.random.Generator | None) -> IndexArray:

@@ -14,9 +14,9 @@ The weighted games are integrated over p instead (see `pivotal.core.quadrature`)
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from scipy.special import betaln, gammaln
 
 from pivotal.core.binomials import binomial_chance, binomial_sizes
+from pivotal.core.calls import read_call
 from pivotal.core.remembered import remembered
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import check_probability
@@ -296,8 +297,14 @@ def _stirling_rest(x: FloatArray | np.float64) -> FloatArray | np.float64:
     return (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x
 
 
-_MEASURE = re.compile(r"measure\(\[(?P<nodes>[^\[\]]*)\],\s*\[(?P<weights>[^\[\]]*)\]\)")
-_WITH_ARGUMENTS = re.compile(r"(?P<name>[a-z_-]+)\s*(\((?P<arguments>[^()]*)\))?")
+_NAMED: dict[str, Callable[..., Semivalue]] = {
+    "banzhaf": Banzhaf,
+    "shapley": Shapley,
+    "loo": LeaveOneOut,
+    "leave-one-out": LeaveOneOut,
+    "beta": BetaShapley,
+    "measure": Measure,
+}
 
 
 def as_semivalue(semivalue: Semivalue | str) -> Semivalue:
@@ -314,29 +321,10 @@ def as_semivalue(semivalue: Semivalue | str) -> Semivalue:
 
 @lru_cache
 def _read(semivalue: str) -> Semivalue:
-    measure = _MEASURE.fullmatch(semivalue.strip().lower())
-    if measure is not None:
-        return Measure(_numbers(measure["nodes"]), _numbers(measure["weights"]))
-    match = _WITH_ARGUMENTS.fullmatch(semivalue.strip().lower())
-    if match is not None:
-        arguments = _numbers(match["arguments"] or "")
-        name, count = match["name"], len(arguments)
-        if name == "banzhaf" and count <= 1:
-            return Banzhaf(*arguments)
-        if name == "shapley" and count == 0:
-            return Shapley()
-        if name in ("loo", "leave-one-out") and count == 0:
-            return LeaveOneOut()
-        if name == "beta" and count == 2:
-            return BetaShapley(*arguments)
+    name, arguments, options = read_call(semivalue.lower(), words=True) or ("", (), {})
+    if name in _NAMED:
+        with suppress(TypeError):  # too many arguments, or too few
+            return _NAMED[name](*arguments, **options)
     raise ValueError(
         f'semivalue must be one of "banzhaf", "banzhaf(p)", "shapley", "loo", "beta(alpha,beta)"; got {semivalue!r}.'
     )
-
-
-def _numbers(text: str) -> list[float]:
-    """Return the numbers between commas; what is not one becomes nan, for the semivalue to complain about."""
-    try:
-        return [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        return [math.nan]

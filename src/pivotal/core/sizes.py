@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import re
+
+from pivotal.core.validation import is_integer
 
 __all__ = ["DEFAULT_MEMORY", "as_bytes"]
 
@@ -25,7 +26,7 @@ def as_bytes(max_memory: int | str | None) -> int:
     """
     if max_memory is None:
         return DEFAULT_MEMORY
-    if isinstance(max_memory, numbers.Integral) and not isinstance(max_memory, bool) and max_memory >= 1:
+    if is_integer(max_memory, minimum=1):
         return int(max_memory)
     found = _SIZE.fullmatch(max_memory) if isinstance(max_memory, str) else None
     unit = {**_UNITS, **_BINARY_UNITS}.get(found[2].lower()) if found else None

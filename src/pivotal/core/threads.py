@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,8 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
+
+from pivotal.core.validation import is_integer
 
 _Task = TypeVar("_Task")
 
@@ -53,7 +54,7 @@ def chosen_backend() -> Any | None:
 
 
 def _check_jobs(n_jobs: int | None) -> None:
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+    if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
         raise ValueError(
             f"n_jobs must be an integer other than 0, or None; got {n_jobs!r}. Use -1 for one per processor."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,15 @@ __all__ = [
     "check_k",
     "check_lists",
     "check_not_own",
+    "check_positive",
     "check_probability",
     "check_same_length",
     "check_tol",
     "check_votes",
     "count_not_finite",
+    "is_integer",
     "is_lazy",
+    "is_number",
     "is_sparse",
 ]
 
@@ -30,23 +33,43 @@ _LARGEST_VOTE = 2**16 - 1
 _LARGEST_K = 2**31 - 1
 
 
+def is_integer(number: object, minimum: float = -math.inf, maximum: float = math.inf) -> TypeGuard[int]:
+    """Whether this is an integer in a range, of any type but bool."""
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool) and minimum <= int(number) <= maximum
+
+
+def is_number(number: object, minimum: float = -math.inf, maximum: float = math.inf) -> TypeGuard[float]:
+    """Whether this is a finite number in a range, of any real type but bool."""
+    if not isinstance(number, numbers.Real) or isinstance(number, bool):
+        return False
+    return math.isfinite(float(number)) and minimum <= float(number) <= maximum
+
+
 def check_probability(p: object, name: str) -> float:
     """Return p as a float in [0, 1]."""
-    if isinstance(p, numbers.Real) and 0.0 <= float(p) <= 1.0:
+    if is_number(p, 0.0, 1.0):
         return float(p)
     raise ValueError(f"{name} must lie in [0, 1]; got {p!r}.")
 
 
 def check_count(n: object, name: str, minimum: int = 1) -> int:
     """Return a count as an int of at least `minimum`."""
-    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and int(n) >= minimum:
+    if is_integer(n, minimum):
         return int(n)
     raise ValueError(f"{name} must be an integer of at least {minimum}; got {name}={n!r}.")
 
 
+def check_positive(number: object, name: str, *, or_zero: bool = False, fix: str = "") -> float:
+    """Return a finite float above 0, or of at least 0."""
+    if is_number(number, 0.0) and (or_zero or float(number) > 0.0):
+        return float(number)
+    rule = f"{name} must be a finite number {'of at least' if or_zero else 'above'} 0"
+    raise ValueError(f"{rule}; got {number!r}. {fix}".rstrip())
+
+
 def check_share(share: object, name: str) -> float:
     """Return a share as a float more than 0 and less than 1."""
-    if isinstance(share, numbers.Real) and 0.0 < float(share) < 1.0:
+    if is_number(share) and 0.0 < float(share) < 1.0:
         return float(share)
     raise ValueError(f"{name} must be more than 0 and less than 1; got {name}={share!r}.")
 
@@ -61,7 +84,7 @@ def check_k(k: object) -> int:
 
 def check_tol(tol: object) -> float:
     """Return the truncation tolerance as a finite float of at least 0."""
-    if isinstance(tol, numbers.Real) and math.isfinite(float(tol)) and float(tol) >= 0.0:
+    if is_number(tol, 0.0):
         return float(tol)
     raise ValueError(f"tol must be a finite number of at least 0; got tol={tol!r}. Use tol=0 to keep every point.")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import factorial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from pivotal.core.coalitions import coalitions_by_size, enumerated_values, joini
 from pivotal.core.games import Game, as_game
 from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.core.validation import check_k, check_tol
+from pivotal.core.validation import check_k, check_tol, is_integer
 
 __all__ = ["Verification", "verify"]
 
@@ -197,7 +196,7 @@ def _check_votes(votes: npt.ArrayLike | None, n: int) -> AnyArray:
     ballots = np.asarray(votes)
     if ballots.shape != (n,):
         raise ValueError(f"votes must have one entry per label, shape ({n},); got shape {ballots.shape}.")
-    if not all(isinstance(vote, Integral) and int(vote) >= 0 for vote in ballots):
+    if not all(is_integer(vote, minimum=0) for vote in ballots):
         raise ValueError(f"votes must be non-negative integers; got {ballots.tolist()}. Round them first.")
     return ballots.astype(np.int64)
 

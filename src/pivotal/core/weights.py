@@ -9,16 +9,17 @@ do not underflow however far a query is, and do not depend on how long its list 
 from __future__ import annotations
 
 import math
-import numbers
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from pivotal.core.calls import read_call
 from pivotal.core.types import AnyArray, CodeArray, FloatArray
+from pivotal.core.validation import is_integer, is_number
 
 __all__ = [
     "RBF",
@@ -119,11 +120,7 @@ class _Kernel(Weights):
     def __post_init__(self) -> None:
         if self.bandwidth == "auto":
             return
-        if (
-            not isinstance(self.bandwidth, numbers.Real)
-            or isinstance(self.bandwidth, bool)
-            or not 0.0 < float(self.bandwidth) < math.inf
-        ):
+        if not is_number(self.bandwidth) or self.bandwidth <= 0.0:
             raise ValueError(f'bandwidth must be "auto" or a finite number above 0; got {self.bandwidth!r}.')
         object.__setattr__(self, "bandwidth", float(self.bandwidth))
 
@@ -228,7 +225,6 @@ class Custom(Weights):
 
 
 _NAMED: dict[str, type[Weights]] = {"uniform": Uniform, "distance": Distance, "rbf": RBF, "linear": Linear}
-_CALL = re.compile(r"(rbf|linear)\((.*)\)")
 
 
 def as_weights(weights: str | Weights | Callable[..., Any] | None) -> Weights:
@@ -250,16 +246,10 @@ def as_weights(weights: str | Weights | Callable[..., Any] | None) -> Weights:
     if isinstance(weights, Weights):
         return weights
     if isinstance(weights, str):
-        if weights in _NAMED:
-            return _NAMED[weights]()
-        call = _CALL.fullmatch(weights)
-        if call is not None:
-            kernel = RBF if call[1] == "rbf" else Linear
-            try:
-                bandwidth = float(call[2])
-            except ValueError:
-                raise ValueError(f'bandwidth must be "auto" or a finite number above 0; got {call[2]!r}.') from None
-            return kernel(bandwidth)
+        name, arguments, options = read_call(weights, words=True) or ("", (), {})
+        if name in _NAMED:
+            with suppress(TypeError):  # too many arguments
+                return _NAMED[name](*arguments, **options)
     elif callable(weights) and not isinstance(weights, type):
         return Custom(weights)
     raise ValueError(
@@ -269,14 +259,14 @@ def as_weights(weights: str | Weights | Callable[..., Any] | None) -> Weights:
 
 
 def check_bits(bits: object) -> int:
-    """Return the number of bits of a vote as an int from 1 to 16."""
-    if isinstance(bits, numbers.Integral) and not isinstance(bits, bool) and 1 <= int(bits) <= _MOST_BITS:
+    """Return the number of quantisation bits as an int from 1 to 16."""
+    if is_integer(bits, 1, _MOST_BITS):
         return int(bits)
     raise ValueError(f"bits must be an integer from 1 to {_MOST_BITS}; got bits={bits!r}.")
 
 
 def as_bits(bits: object) -> int:
-    """Return the number of bits of a vote: what was given, or 7.
+    """Return the number of quantisation bits: what was given, or 7.
 
     Examples
     --------

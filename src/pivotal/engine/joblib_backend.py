@@ -19,6 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
 
+from pivotal.core.config import Resources
 from pivotal.core.notices import notify
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import chosen_backend
@@ -112,10 +113,8 @@ class Workers:
         targets: AnyArray,
         *,
         depth: int,
-        block_size: int | None,
-        max_memory: int | None = None,
+        resources: Resources,
         weights: FloatArray | None = None,
-        progress: bool,
     ) -> bool:
         """Take a batch of queries to the workers and back; return False, and say why, if that is not possible.
 
@@ -134,21 +133,19 @@ class Workers:
             True label of each query.
         depth : int
             Number of neighbours to search for at first.
-        block_size : int or None
-            Queries per block; None gives every worker a few blocks.
-        max_memory : int, optional
-            Bytes that lists may take, in all workers together; 1 GiB by default.
+        resources : Resources
+            Queries per block, every worker getting a few blocks by default; and bytes that lists may take, in all
+            workers together, 1 GiB by default.
         weights : float64 array of shape (n_queries,), optional
             How much each query counts; 1 each when None.
-        progress : bool
-            Whether to show a bar.
         """
         try:
             parts = _pack(task)
         except Exception as error:  # noqa: BLE001  whatever an index of someone else's raises
             _say_unused(f"something cannot be pickled ({type(error).__name__}: {error})")
             return False
-        budget = _BUDGET if max_memory is None else max_memory
+        budget = _BUDGET if resources.budget is None else resources.budget
+        block_size = resources.block_size
         if block_size is None:
             few = -(-len(targets) // (_BLOCKS_PER_WORKER * self.n_workers))
             block_size = min(few, task.index.block_size(depth, budget // self.n_workers))
@@ -164,7 +161,7 @@ class Workers:
         }
         for step in engine.passes(len(targets)):
             with (
-                tqdm(total=len(targets), unit="query", disable=not progress, desc=step.title) as bar,
+                tqdm(total=len(targets), unit="query", disable=not resources.progress, desc=step.title) as bar,
                 Parallel(self.n_jobs, **how) as parallel,
             ):
                 for start in range(0, len(tasks), at_once):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from pivotal.analysis import removal_curve, selection_curve
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import FloatArray, IndexArray
+from pivotal.report._report_inputs import Inputs
 from pivotal.report._words import count
-from pivotal.results.values import Values
 
 __all__ = ["draw_curves"]
 
@@ -19,41 +18,19 @@ _SHUFFLES: Final = 5
 _REMOVED: Final = 0.9  # of the points; the last few say nothing
 
 
-def draw_curves(
-    values: Values,
-    X: Any,
-    y: AnyArray,
-    X_test: Any,
-    y_test: AnyArray,
-    *,
-    k: int,
-    metric: str,
-    metric_params: Mapping[str, Any] | None = None,
-    scoring: str,
-    seed: int,
-) -> dict[str, Any]:
-    """Return the charts of removal and selection.
+def draw_curves(inputs: Inputs, seed: int) -> dict[str, Any]:
+    """Return the charts of removal and selection: `note`, and lines and the band of random orders in `charts`.
 
-    Parameters
-    ----------
-    values : Values
-    X, y : training points and their labels
-    X_test, y_test : points to score the model on, and their labels
-    k, metric, metric_params : as in the model that is scored, nearest neighbours with unweighted votes
-    scoring : str
-        ``"accuracy"`` or ``"r2"``.
-    seed : int
-        Of the random orders.
-
-    Returns
-    -------
-    curves : dict
-        `note` and `charts`: lines of counts and scores, and the band that the random orders fill.
+    The model that is scored is nearest neighbours with unweighted votes. The seed is that of the random orders.
     """
+    values, k = inputs.values, inputs.k
+    scoring = "accuracy" if inputs.responses is None else "r2"
     n_train = len(values)
     shuffles = [np.random.default_rng([seed, run]).permutation(n_train) for run in range(_SHUFFLES)]
-    model: dict[str, Any] = {"k": k, "metric": metric, "metric_params": metric_params, "scoring": scoring}
-    data = (X, y, X_test, y_test)
+    model: dict[str, Any] = {
+        "k": k, "metric": inputs.metric, "metric_params": inputs.metric_params, "scoring": scoring,
+    }  # fmt: skip
+    data = (inputs.X, inputs.y, inputs.X_test, inputs.y_test)
 
     leaving = _steps(0, int(_REMOVED * n_train))
     removal = {
@@ -65,9 +42,10 @@ def draw_curves(
     selection = selection_curve(values, *data, steps=joining, **model)
     come = [selection_curve(values, *data, order=order, steps=joining, **model) for order in shuffles]
 
+    tested = count(inputs.X_test.shape[0], "test point")
     name = {"accuracy": "Accuracy", "r2": "R²"}.get(scoring, scoring)
     return {
-        "note": f"{name} of a nearest-neighbour model (k = {k}, unweighted) on {count(len(y_test), 'test point')}. "
+        "note": f"{name} of a nearest-neighbour model (k = {k}, unweighted) on {tested}. "
         f"Grey is the mean of {_SHUFFLES} random orders; the band goes from the lowest to the highest of them. "
         "The curves flatter if the values were computed from the same test points.",
         "charts": [

@@ -290,19 +290,7 @@ def _curves(inputs: Inputs, seed: int, advice: MissingPartAdvice) -> tuple[dict[
         return None, f"they need at least {_FEW} training points."
     from pivotal.report._curve_charts import draw_curves
 
-    curves = draw_curves(
-        inputs.values,
-        inputs.X,
-        inputs.y,
-        inputs.X_test,
-        inputs.y_test,
-        k=inputs.k,
-        metric=inputs.metric,
-        metric_params=inputs.metric_params,
-        scoring="accuracy" if inputs.responses is None else "r2",
-        seed=seed,
-    )
-    return curves, ""
+    return draw_curves(inputs, seed), ""
 
 
 def _groups(inputs: Inputs) -> list[dict[str, Any]]:

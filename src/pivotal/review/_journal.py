@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -101,6 +102,7 @@ class Journal:
         try:
             # The session, which owns the journal, lets one thread in at a time.
             self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+            weakref.finalize(self, self._base.close)  # also if it is never closed, or what follows fails
             self._open(facts)
         except sqlite3.OperationalError as error:
             raise OSError(f"the journal {path} cannot be used: {error}; name another with --journal.") from error

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pivotal.neighbors import ClusteredIndex, Index, KeptLists, as_index, audited_queries, recall_of
+from pivotal.neighbors import Index, KeptLists, as_index, as_index_of_many, audited_queries, recall_of
 from pivotal.review._live import list_length
 
 __all__ = ["SEARCHING", "ReportProgress", "find_lists", "index_of"]
@@ -56,10 +56,7 @@ def index_of(X: Any, search: Mapping[str, Any], *, exact: bool = False) -> Index
     """Return an index of rows, as `as_index` does; in a very large table, one of clusters unless told otherwise."""
     how = _with_defaults(search)
     neighbors = how.pop("neighbors")
-    large = X.shape[0] > _LARGE and isinstance(neighbors, str) and neighbors == "auto" and not exact
-    if large and not how["metric_params"] and ClusteredIndex.takes(X, how["metric"]):
-        return ClusteredIndex(X, how["metric"], n_jobs=how["n_jobs"])
-    return as_index(neighbors, X, **how)
+    return as_index(neighbors, X, **how) if exact else as_index_of_many(neighbors, X, beyond=_LARGE, **how)
 
 
 def _with_defaults(search: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final
@@ -237,11 +238,10 @@ def _encode(
 def _encode_csv(cells: pa.Table, stream: IO[bytes], dialect: Dialect, safe: bool) -> None:
     lines = _Lines(stream, dialect)
     writer = csv.writer(lines, delimiter=dialect.delimiter, lineterminator="\r\n")
-    guard = _guard if safe else (lambda cell: cell)
     if dialect.header != "":  # a file that had none gets none
-        writer.writerow([guard(name) for name in cells.column_names])
-    for rows in _chunks(cells):
-        writer.writerows([guard(_plain(cell)) for cell in row] for row in rows)
+        writer.writerow([_guard(name) for name in cells.column_names] if safe else cells.column_names)
+    for rows in _chunks(cells, partial(_as_text, safe=safe)):
+        writer.writerows(rows)
 
 
 class _Lines:
@@ -269,10 +269,11 @@ def _encode_json(objects: Iterable[str], stream: IO[bytes], *, array: bool) -> N
     stream.write(after)
 
 
-def _chunks(cells: pa.Table) -> Iterator[Iterable[Sequence[Any]]]:
+def _chunks(
+    cells: pa.Table, read: Callable[[pa.ChunkedArray], Iterable[Any]] = pa.ChunkedArray.to_pylist
+) -> Iterator[Iterable[Sequence[Any]]]:
     for start in range(0, cells.num_rows, _CHUNK):
-        part = cells.slice(start, _CHUNK)
-        yield zip(*(column.to_pylist() for column in part.columns), strict=True)
+        yield zip(*map(read, cells.slice(start, _CHUNK).columns), strict=True)
 
 
 def _objects(cells: pa.Table) -> Iterator[str]:
@@ -287,9 +288,14 @@ def _as_json(cell: Any) -> Any:
     return float(cell) if isinstance(cell, Decimal) else str(cell)
 
 
-def _plain(cell: Any) -> Any:
-    """Return a cell as CSV can hold it: lists and objects as JSON."""
-    return json.dumps(cell) if isinstance(cell, list | dict) else cell
+def _as_text(column: pa.ChunkedArray, *, safe: bool) -> Iterable[Any]:
+    """Return cells as CSV can hold them, lists and objects as JSON; most columns are not gone through cell by cell."""
+    found: Iterable[Any] = column.to_pylist()
+    if pa.types.is_primitive(column.type):
+        return found
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        found = (json.dumps(cell) if isinstance(cell, list | dict) else cell for cell in found)
+    return map(_guard, found) if safe else found
 
 
 def _finite(cell: Any) -> Any:

@@ -113,10 +113,8 @@ class Batch:
             self.queries,
             self.targets,
             depth=depth,
-            block_size=self.resources.block_size,
-            max_memory=self.resources.budget,
+            resources=self.resources,
             weights=self.weights,
-            progress=self.resources.progress,
         )
 
     def _count_whole_orders(self, engine: QueryCounter, voters: NeighborVotes) -> bool:

@@ -16,7 +16,7 @@ from pivotal.core.query_weights import ALIKE, QueryWeights
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_same_length
 from pivotal.engine.editing.edit_state import Search
-from pivotal.engine.editing.incremental import EditableEngine
+from pivotal.engine.editing.incremental import EditableEngine, StartingPoints
 from pivotal.engine.exact import Engine
 from pivotal.engine.joblib_backend import warn_backend_unused
 from pivotal.neighbors import Index, as_index, is_source
@@ -81,12 +81,8 @@ class EditablePoints(PointValuation):
             self.engine = EditableEngine(
                 self._make_engine,
                 Search(self._make_index, alone, self.spec.votes, self._needed()),
-                self.spec.game,
-                self.spec.k,
-                self.features,
-                self.index,
-                self.labels,
-                self.encoding.classes,
+                self.spec,
+                StartingPoints(self.features, self.index, self.labels, self.encoding.classes),
                 each_other=itself,
                 progress=self.resources.progress,
             )

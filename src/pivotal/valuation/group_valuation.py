@@ -98,10 +98,7 @@ class GroupValuation:
 
     def game(self) -> OwnerGame:
         """Return the game whose players are the groups."""
-        spec = self.spec
-        return make_owner_game(
-            spec.game, spec.semivalue, self.groups, self.labels, k=spec.k, n_classes=self.n_classes, tol=spec.tol
-        )
+        return make_owner_game(self.spec, self.groups, self.labels, self.n_classes)
 
     def _count(self, counter: QueryCounter, targets: AnyArray, lists: Any, at_once: int) -> None:
         count_queries(counter, targets, lists, at_once, weights=self.weights, progress=self.resources.progress)

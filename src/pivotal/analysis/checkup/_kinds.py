@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import math
-import numbers
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
+
+from pivotal.core.validation import is_number
 
 __all__ = ["KINDS", "Kind", "as_names", "as_thresholds"]
 
@@ -157,7 +157,7 @@ def as_thresholds(given: Mapping[str, float] | None) -> dict[str, float | None]:
     thresholds = {name: kind.threshold for name, kind in KINDS.items()}
     for one, number in (given or {}).items():
         check_name(one, "thresholds")
-        if isinstance(number, bool) or not isinstance(number, numbers.Real) or not math.isfinite(float(number)):
+        if not is_number(number):
             raise ValueError(f"the threshold of {one} must be a finite number; got {number!r}.")
         if one != "label_errors" and not float(number) >= 0.0:
             raise ValueError(f"the threshold of {one} must be at least 0; got {number!r}.")

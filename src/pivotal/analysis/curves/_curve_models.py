@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pivotal.analysis.curves._nearest_curves import NearestModel, Neighbourhood, is_nearest
@@ -54,10 +53,7 @@ def default_steps(model: Any) -> int:
 def make_model(
     data: tuple[Any, Any, Any, Any],
     model: Any,
-    k: Any,
-    weights: Any,
-    metric: Any,
-    metric_params: Mapping[str, Any] | None,
+    neighbourhood: Neighbourhood,
     scoring: Scoring,
     n_jobs: int | None,
     *,
@@ -69,13 +65,14 @@ def make_model(
     ----------
     data : tuple
         X_train, y_train, X_test and y_test, to be checked.
-    model, k, weights, metric, metric_params, scoring, n_jobs
+    model, scoring, n_jobs
         As in `removal_curve`.
+    neighbourhood : Neighbourhood
+        The model, unless it is another.
     also : array, optional
         Labels that may come to those of the data.
     """
     task = task_of(scoring, model, data[1])
     if model is not None and not is_nearest(model):
-        return RefittedModel(model, *data, scoring=scoring, task=task, n_jobs=n_jobs)
-    neighbourhood = Neighbourhood.of(model, k, weights, metric, metric_params)
-    return NearestModel(*data, neighbourhood=neighbourhood, scoring=scoring, task=task, n_jobs=n_jobs, also=also)
+        return RefittedModel(model, data, scoring=scoring, task=task, n_jobs=n_jobs)
+    return NearestModel(data, neighbourhood=neighbourhood, scoring=scoring, task=task, n_jobs=n_jobs, also=also)

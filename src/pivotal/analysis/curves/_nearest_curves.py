@@ -55,8 +55,8 @@ class Neighbourhood:
 
     @classmethod
     def of(cls, model: Any, k: Any, weights: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Any:
-        """Check the settings, or take them from a model of scikit-learn."""
-        if model is not None:
+        """Check the settings, or take them from scikit-learn's own nearest-neighbour model."""
+        if is_nearest(model):
             if (k, weights, metric, metric_params) != (5, "uniform", "euclidean", None):
                 raise ValueError(
                     "a model brings its own k, weights and metric; got some of them as well. Leave them out."
@@ -88,8 +88,8 @@ class NearestModel:
 
     Parameters
     ----------
-    X_train, y_train, X_test, y_test
-        As the user passed them.
+    data : tuple
+        X_train, y_train, X_test and y_test, as the user passed them.
     neighbourhood : Neighbourhood
     scoring : str or callable
     task : "classification" or "regression"
@@ -100,10 +100,7 @@ class NearestModel:
 
     def __init__(
         self,
-        X_train: Any,
-        y_train: Any,
-        X_test: Any,
-        y_test: Any,
+        data: tuple[Any, Any, Any, Any],
         *,
         neighbourhood: Neighbourhood,
         scoring: Scoring,
@@ -111,6 +108,7 @@ class NearestModel:
         n_jobs: int | None,
         also: AnyArray | None = None,
     ) -> None:
+        X_train, y_train, X_test, y_test = data
         self.X = check_features(X_train, "X_train")
         known = neighbourhood.metric == "precomputed"
         self.queries = check_features(X_test, "X_test", like=None if known else self.X)

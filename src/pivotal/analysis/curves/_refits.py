@@ -29,8 +29,8 @@ class RefittedModel:
     ----------
     model : estimator
         Classifier or regressor; it is cloned, not changed.
-    X_train, y_train, X_test, y_test
-        As the user brought them.
+    data : tuple
+        X_train, y_train, X_test and y_test, as the user brought them.
     scoring : str or callable
     task : "classification" or "regression"
     n_jobs : int or None
@@ -40,15 +40,13 @@ class RefittedModel:
     def __init__(
         self,
         model: Any,
-        X_train: Any,
-        y_train: Any,
-        X_test: Any,
-        y_test: Any,
+        data: tuple[Any, Any, Any, Any],
         *,
         scoring: Scoring,
         task: Task,
         n_jobs: int | None,
     ) -> None:
+        X_train, y_train, X_test, y_test = data
         self._model, self._X, self._X_test = model, _with_rows(X_train), _with_rows(X_test)
         self._task, self._n_jobs = task, count_workers(n_jobs)
         self._scorer, self._scoring = as_scorer(scoring), name_of_scoring(scoring)

@@ -96,9 +96,11 @@ def removal_curve(
     array([0.67, 1.  , 0.67, 0.67, 0.  ])
     """
     from pivotal.analysis.curves._curve_models import default_steps, make_model
+    from pivotal.analysis.curves._nearest_curves import Neighbourhood
 
     data = (X_train, y_train, X_test, y_test)
-    run = make_model(data, model, k, weights, metric, metric_params, scoring, n_jobs)
+    near = Neighbourhood.of(model, k, weights, metric, metric_params)
+    run = make_model(data, model, near, scoring, n_jobs)
     queue = as_order(order, values, run.n_train, as_generator(random_state))
     counts = as_counts(steps, len(queue), run.n_train, default=default_steps(model))
     gone = queue[: counts[-1]]
@@ -160,9 +162,11 @@ def selection_curve(
     array([0.  , 0.67, 0.67, 1.  , 0.67])
     """
     from pivotal.analysis.curves._curve_models import default_steps, make_model
+    from pivotal.analysis.curves._nearest_curves import Neighbourhood
 
     data = (X_train, y_train, X_test, y_test)
-    run = make_model(data, model, k, weights, metric, metric_params, scoring, n_jobs)
+    near = Neighbourhood.of(model, k, weights, metric, metric_params)
+    run = make_model(data, model, near, scoring, n_jobs)
     # Two streams, so that the warm start does not depend on whether the order is random too.
     first, second = as_generator(random_state).spawn(2)
     warm = _as_warm_start(warm_start, run.n_train, first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from pivotal.analysis.label_errors._request import (
     check_features_of,
     check_number,
     check_odds,
-    check_trees,
 )
 from pivotal.analysis.label_errors._voters import DEFAULT_SPARSE, QUICK, as_voters_see, check_voters
 from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
@@ -26,7 +26,7 @@ from pivotal.core.indicators import as_indicators, is_indicators
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts, numbers_among
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray
-from pivotal.core.validation import check_k, check_same_length, is_sparse
+from pivotal.core.validation import check_count, check_k, check_same_length, is_sparse
 from pivotal.neighbors.metrics import Metric
 from pivotal.results.ids import as_ids, ids_of
 
@@ -123,8 +123,8 @@ def find_label_errors(
     """
     seed = int(np.random.default_rng(random_state).integers(2**31))
     return _find(
-        X, y, None, task=task, voters=voters, k=k, n_trees=n_trees, model=model, odds=odds, share=share, n=n,
-        metric=metric, metric_params=metric_params, neighbors=neighbors, ids=ids, seed=seed, n_jobs=n_jobs,
+        X, y, None, seed, task=task, voters=voters, k=k, n_trees=n_trees, model=model, odds=odds, share=share, n=n,
+        metric=metric, metric_params=metric_params, neighbors=neighbors, ids=ids, n_jobs=n_jobs,
         max_memory=max_memory, progress=progress,
     )  # fmt: skip
 
@@ -144,70 +144,50 @@ def find_with_voters(
     if seed is None:
         seed = int(np.random.default_rng(random_state).integers(2**31))
     kept = Kept()
-    errors = _find(X, y, kept, seed=seed, **how)
+    asked = signature(find_label_errors).bind(X, y, **how)
+    asked.apply_defaults()
+    errors = _find(X, y, kept, seed, **asked.kwargs)
     return errors, EditableVoters(kept, errors.settings["weights"])
 
 
-def _find(
-    X: Any,
-    y: Any,
-    kept: Kept | None,
-    *,
-    seed: int,
-    task: Task = "auto",
-    voters: str | Sequence[str] | None = None,
-    k: int = 20,
-    n_trees: int = 100,
-    model: Any = None,
-    odds: float = 2.0,
-    share: float | None = None,
-    n: int | None = None,
-    metric: Metric = "euclidean",
-    metric_params: Mapping[str, Any] | None = None,
-    neighbors: Any = "auto",
-    ids: npt.ArrayLike | None = None,
-    n_jobs: int | None = -1,
-    max_memory: int | str | None = None,
-    progress: bool = False,
-) -> LabelErrors:
-    """Find label errors, as `find_label_errors` does, and keep the voters if asked for."""
-    k, n_trees, odds = check_k(k), check_trees(n_trees), check_odds(odds)
-    asked = check_voters(voters, n_trees)
-    kind = _task_of(y, task)
-    count_threads(n_jobs)
+def _find(X: Any, y: Any, kept: Kept | None, seed: int, **how: Any) -> LabelErrors:
+    """Find label errors with all that `find_label_errors` takes, and keep the voters if asked for."""
+    k, n_trees, odds = check_k(how["k"]), check_count(how["n_trees"], "n_trees", minimum=0), check_odds(how["odds"])
+    asked = check_voters(how["voters"], n_trees)
+    kind = _task_of(y, how["task"])
+    count_threads(how["n_jobs"])
+    model = how["model"]
     if model is not None:
         check_model(model, kind)
     labels = _targets(y, kind)
-    features = check_features_of(X, asked, model, metric)
+    features = check_features_of(X, asked, model, how["metric"])
     check_same_length(features, labels, "X", "y")
     n_rows = len(labels)
     if n_rows < 2:
         raise ValueError("label errors need at least two rows, which vote on each other; got 1. Add rows.")
     seen = as_voters_see(features) if set(asked) - set(QUICK) else None
-    if voters is None and is_sparse(seen):
+    if how["voters"] is None and is_sparse(seen):
         asked = DEFAULT_SPARSE
     request = Request(
         X=features,
         seen=seen,
-        ids=as_ids(ids_of(X, ids), n_rows),
+        ids=as_ids(ids_of(X, how["ids"]), n_rows),
         k=k,
         n_trees=n_trees,
         voters=asked,
         model=model,
         odds=odds,
-        n_suspects=check_number(share, n, labels.size),
+        n_suspects=check_number(how["share"], how["n"], labels.size),
         seed=seed,
-        search={
-            "metric": metric, "metric_params": metric_params, "neighbors": neighbors, "max_memory": max_memory,
-        },
-        n_jobs=n_jobs,
-        progress=progress,
-    )  # fmt: skip
+        search={name: how[name] for name in ("metric", "metric_params", "neighbors", "max_memory")},
+        n_jobs=how["n_jobs"],
+        progress=how["progress"],
+    )
     if kind == "regression":
         return find_wrong_numbers(request, labels)
     if kind == "multilabel":
         return find_wrong_cells(request, labels, _names_of(y, labels.shape[1]))
-    known, codes, _ = ClassCodes.encoding(labels, classes=classes_among(labels, said=task != "auto"))
+    known, codes, _ = ClassCodes.encoding(labels, classes=classes_among(labels, said=how["task"] != "auto"))
     if kept is not None:
         kept.codes, kept.labels = codes, known.classes.to_numpy()
     return find_wrong_classes(request, labels, codes, len(known.classes), kept)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pivotal.core.config import Resources
 from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import is_sparse
@@ -49,8 +50,7 @@ def ask_leaves(
     *,
     n_trees: int,
     seed: int,
-    n_jobs: int | None,
-    progress: bool,
+    resources: Resources,
     keep: bool = False,
 ) -> LeafVotes:
     """Return votes received and cast.
@@ -71,18 +71,16 @@ def ask_leaves(
         Trees where rows are few; see `count_trees`.
     seed : int
         Seed of the forest.
-    n_jobs : int or None
-        Threads that grow trees.
-    progress : bool
-        Whether to show a progress bar.
+    resources : Resources
+        Threads that grow trees, and whether to show a progress bar.
     keep : bool, default=False
         Whether to return where the rows are, in up to 3 bytes per row and tree as a rule.
     """
     X = as_trees_have_it(X)
     n_trees = count_trees(len(targets), n_trees)
-    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=n_jobs, max_rows=_ROWS_OF_VOTES)
+    forest = grow_forest(X, targets, n_trees=n_trees, seed=seed, n_jobs=resources.n_jobs, max_rows=_ROWS_OF_VOTES)
     places = _room_for_places(forest, len(columns)) if keep else None
-    votes = votes_of_leaves(forest, X, columns, progress=progress, places=places)
+    votes = votes_of_leaves(forest, X, columns, progress=resources.progress, places=places)
     return LeafVotes(votes, np.asarray(forest.feature_importances_, dtype=np.float64), places)
 
 

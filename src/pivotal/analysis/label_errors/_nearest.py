@@ -13,7 +13,7 @@ from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.solver import Block, Solver
 from pivotal.engine.solvers import make_solver
-from pivotal.neighbors import Index, blocks
+from pivotal.neighbors import Index, KeptLists, blocks
 
 __all__ = ["N_HARMED", "N_SHOWN", "Nearest", "ask_nearest", "one_hot"]
 
@@ -88,6 +88,9 @@ def ask_nearest(
     totals, rests = np.zeros(n_rows), np.zeros(n_rows)
     shown = np.empty((n_rows, min(N_SHOWN, depth)), dtype=np.int64)
     worst = _Worst(n_rows)
+    if index.walk is not None:  # lists of rows that are near each other are found together, and kept until then
+        index = KeptLists(index, depth)
+        index.fill(max_memory, progress=progress)
     with tqdm(total=n_rows, unit="row", disable=not progress, desc="asking neighbours") as bar:
         for queries in blocks(n_rows, index.block_size(depth, max_memory)):
             # One memory layout, or numba would compile the kernels once more for every other.

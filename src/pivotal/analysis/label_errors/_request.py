@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +13,12 @@ from pivotal.analysis.label_errors._voters import VoterModels
 from pivotal.core.games import Game
 from pivotal.core.sizes import as_bytes
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_probability, is_sparse
+from pivotal.core.validation import check_features, check_probability, is_integer, is_number, is_sparse
 from pivotal.core.version import __version__
 from pivotal.neighbors import NeighborAudit, as_index, is_source, open_source
 from pivotal.neighbors.metrics import Metric
 
-__all__ = ["Request", "check_features_of", "check_number", "check_odds", "check_trees"]
+__all__ = ["Request", "check_features_of", "check_number", "check_odds"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,16 +119,9 @@ def check_features_of(X: Any, voters: tuple[str, ...], model: Any, metric: Metri
     return features
 
 
-def check_trees(n_trees: object) -> int:
-    """Return the number of trees."""
-    if isinstance(n_trees, numbers.Integral) and not isinstance(n_trees, bool) and int(n_trees) >= 0:
-        return int(n_trees)
-    raise ValueError(f"n_trees must be an integer of at least 0; got {n_trees!r}.")
-
-
 def check_odds(odds: object) -> float:
     """Return the odds from which a row is a suspect."""
-    if isinstance(odds, numbers.Real) and math.isfinite(float(odds)) and float(odds) >= 1.0:
+    if is_number(odds, minimum=1.0):
         return float(odds)
     raise ValueError(f"odds must be a finite number of at least 1; got {odds!r}.")
 
@@ -143,6 +134,6 @@ def check_number(share: float | None, n: int | None, n_rows: int) -> int | None:
         return round(check_probability(share, "share") * n_rows)
     if n is None:
         return None
-    if isinstance(n, numbers.Integral) and not isinstance(n, bool) and 0 <= int(n) <= n_rows:
+    if is_integer(n, 0, n_rows):
         return int(n)
     raise ValueError(f"n must be an integer from 0 to {n_rows}, the number of rows; got {n!r}.")

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from pivotal.analysis.label_errors._landmarks import Columns, Kernel, Landmarks, column_scale
 from pivotal.analysis.label_errors._leaves import LeafVotes, ask_leaves
 from pivotal.analysis.label_errors._ridge import LeaveOneOutRidge
+from pivotal.core.config import Resources
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -107,10 +108,10 @@ class VoterModels:
         """Return what rows in the same leaves say, and how much the forest uses each feature; see `ask_leaves`."""
         if "forest" not in self.names:
             return None, None, None
+        resources = Resources(n_jobs=self.n_jobs, progress=self.progress)
         return ask_leaves(
-            self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, n_jobs=self.n_jobs, progress=self.progress,
-            keep=self.keep,
-        )  # fmt: skip
+            self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, resources=resources, keep=self.keep
+        )
 
     def regressions(self, importance: FloatArray | None, targets: AnyArray) -> dict[str, LeaveOneOutRidge]:
         """Return the regressions that are asked, by name, ready for any targets; see `make_regressions`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +11,7 @@ import numpy as np
 
 from pivotal.core.games.definition import Game, as_fraction
 from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.validation import is_number
 
 __all__ = ["Mixture", "scaled"]
 
@@ -107,6 +106,6 @@ class Mixture(Game):
 
 def scaled(game: Game, weight: object) -> Mixture:
     """Return a game multiplied by a number."""
-    if not isinstance(weight, numbers.Real) or isinstance(weight, bool) or not math.isfinite(float(weight)):
+    if not is_number(weight):
         raise TypeError(f"a game can be multiplied by a finite number; got {weight!r}.")
     return Mixture(tuple((float(weight) * own, part) for own, part in game.parts()))

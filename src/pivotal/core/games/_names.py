@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +10,7 @@ from pivotal.core.calls import read_call
 from pivotal.core.games._averaging import Regression, Soft, Threshold
 from pivotal.core.games._voting_games import Hard, Plurality
 from pivotal.core.games.definition import Game
+from pivotal.core.validation import is_number
 
 __all__ = ["as_game"]
 
@@ -42,8 +42,9 @@ _PUBLISHED: Mapping[str, Game] = MappingProxyType(
 _KINDS: Mapping[str, type[Game]] = MappingProxyType(
     {kind.__name__: kind for kind in (Hard, Plurality, Soft, Regression, Threshold)}
 )
-_THRESHOLD = re.compile(r"threshold\((?P<radius>[^()]*)\)")
-_REGRESSION = re.compile(r"regression\((?P<empty>[^()]*)\)")
+_WITH_A_NUMBER: Mapping[str, Callable[[Any], Game]] = MappingProxyType(
+    {"threshold": Threshold, "regression": lambda empty: Regression(float(empty) if is_number(empty) else empty)}
+)
 
 
 def as_game(utility: object) -> Game:
@@ -65,7 +66,7 @@ def as_game(utility: object) -> Game:
     >>> as_game("threshold(0.5)")
     Threshold(radius=0.5, empty=None)
     """
-    # A convention is defined in the room above this one and is known here by what it carries.
+    # A convention is made of games, and is known here by the one that it carries.
     game = getattr(utility, "game", utility)
     if isinstance(game, Game):
         if game.task == "retrieval":
@@ -73,27 +74,17 @@ def as_game(utility: object) -> Game:
         return game
     if not isinstance(game, str):
         raise TypeError(f"utility must be a name or a Game; got {game!r}. {_names()}")
-    if threshold := _THRESHOLD.fullmatch(game):
-        return Threshold(_as_number(threshold["radius"]))
-    if regression := _REGRESSION.fullmatch(game):
-        return Regression(_as_number(regression["empty"]))
     named = _SHORT.get(game) or _PUBLISHED.get(game) or _as_object(game)
     if named is None:
         raise ValueError(f"utility must name a game; got {game!r}. {_names()}")
     return named
 
 
-def _as_number(text: str) -> Any:
-    """Return the number that a text says, or the text itself for the game to complain about."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _as_object(text: str) -> Game | None:
     """Return the game that a text such as "Hard(tie='win')" writes out, as settings of results do."""
-    name, arguments, options = (read_call(text) if "(" in text else None) or ("", (), {})
+    name, arguments, options = (read_call(text, words=True) if "(" in text else None) or ("", (), {})
+    if name in _WITH_A_NUMBER and len(arguments) <= 1 and not options:
+        return _WITH_A_NUMBER[name](*arguments or ("",))
     try:
         return None if name not in _KINDS or arguments else _KINDS[name](**options)
     except (TypeError, ValueError):

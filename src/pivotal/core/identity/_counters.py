@@ -105,9 +105,13 @@ def _within(codes: Iterable[CodeType]) -> Iterator[CodeType]:
 
 
 def _all_steps(codes: Iterable[CodeType]) -> Iterator[tuple[_Steps, bool]]:
-    """Yield the steps of code, and whether it may catch what it raises."""
+    """Yield the steps of code, and whether it may catch what it raises.
+
+    From Python 3.12 on, a comprehension within a function cleans up behind itself and raises again: it catches nothing.
+    """
     for code in _within(codes):
-        yield list(dis.get_instructions(code)), bool(code.co_exceptiontable)
+        steps = list(dis.get_instructions(code))
+        yield steps, any(step.opname == "PUSH_EXC_INFO" for step in steps)
 
 
 def _is_count(steps: _Steps, i: int, name: str) -> bool:

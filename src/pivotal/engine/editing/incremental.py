@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pivotal.core.games import Game
 from pivotal.core.progress import tqdm
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.editing.edit_state import EditState, Finder, Search, as_kind, stacked
 from pivotal.engine.editing.neighbor_lists import NeighborLists
@@ -24,7 +24,7 @@ from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.neighbors import Index, blocks, fitting_queries
 from pivotal.results.values import Values
 
-__all__ = ["EditableEngine"]
+__all__ = ["EditableEngine", "StartingPoints"]
 
 
 @dataclass
@@ -37,6 +37,28 @@ class _Answers:
     points: PointSums
 
 
+@dataclass(frozen=True, eq=False)
+class StartingPoints:
+    """The training points at first.
+
+    Parameters
+    ----------
+    points : array or CSR matrix of shape (n_train, n_features)
+        Their features.
+    index : Index
+        Their index.
+    labels : int32 or float64 array of shape (n_train,)
+        Class codes or responses.
+    classes : sequence
+        The label set in the order of its codes; empty for regression.
+    """
+
+    points: Any
+    index: Index
+    labels: AnyArray
+    classes: Any
+
+
 class EditableEngine:
     """Values of training points that may change, over queries that may change.
 
@@ -46,18 +68,10 @@ class EditableEngine:
         Makes the engine for (labels, classes, n_players).
     search : Search
         How neighbours are found.
-    game : Game
-        Utility of a coalition.
-    k : int
-        Number of neighbours that vote.
-    points : array or CSR matrix of shape (n_train, n_features)
-        Training points.
-    index : Index
-        Their index.
-    labels : int32 or float64 array of shape (n_train,)
-        Class codes or responses.
-    classes : sequence
-        The label set in the order of its codes; empty for regression.
+    spec : Spec
+        What is to be computed.
+    start : StartingPoints
+        The training points at first.
     each_other : bool
         Whether the points are the queries.
     progress : bool
@@ -73,19 +87,16 @@ class EditableEngine:
         self,
         make: Callable[[AnyArray, Any, int], Engine],
         search: Search,
-        game: Game,
-        k: int,
-        points: Any,
-        index: Index,
-        labels: AnyArray,
-        classes: Any,
+        spec: Spec,
+        start: StartingPoints,
         *,
         each_other: bool,
         progress: bool,
     ) -> None:
-        self._make, self._search, self._game, self._k = make, search, game, k
+        self._make, self._search, self._game, self._k = make, search, spec.game, spec.k
         self._progress = progress
-        self._finder = Finder(search, points, index)
+        points, labels, classes = start.points, start.labels, start.classes
+        self._finder = Finder(search, points, start.index)
         engine = make(labels, classes, len(labels) - each_other)
         empty_utility = NeighborLists.of(np.empty((0, 1), np.int32), np.empty((0, 1)))
         queries = None if each_other else points[:0]

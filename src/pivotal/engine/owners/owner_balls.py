@@ -14,6 +14,7 @@ import numpy as np
 
 from pivotal.core.games import Soft, Threshold
 from pivotal.core.semivalues import Semivalue
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_game import OwnerGame, chance_table
@@ -120,7 +121,8 @@ class BallGame(OwnerGame):
         self.game, self.k = Soft(empty=game.empty), 2 * max(1, holdings.max_present)
         self.labels = np.tile(np.array([RIGHT, WRONG], np.int32), n_owners)
         twice = owners._replace(codes=np.repeat(np.arange(n_owners, dtype=np.int32), 2))
-        super().__init__(self.game, semivalue, twice, self.labels, k=self.k, n_classes=n_classes, tol=0.0)
+        spec = Spec.of(utility=self.game, semivalue=semivalue, k=self.k, tol=0.0)
+        super().__init__(spec, twice, self.labels, n_classes)
         # Whoever has no point in a ball changes nothing there: coalitions of the others are distinguished.
         self.looked_at = holdings.max_present
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
-from typing import Any
 
 import numpy as np
 
-from pivotal.core.games import Game, Hard, Mixture, Plurality, Regression, Soft
+from pivotal.core.games import Hard, Mixture, Plurality, Regression, Soft
 from pivotal.core.semivalues import BetaShapley, Semivalue
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_lists import keep_nearest
@@ -27,16 +28,15 @@ class OwnerGame(Drawing):
 
     Parameters
     ----------
-    game, semivalue : Game, Semivalue
-        Utility of a coalition of points, and how coalitions of owners are drawn.
+    spec : Spec
+        Utility of a coalition of points, how coalitions of owners are drawn, how many neighbours vote, and the
+        truncation error that is good enough: 0 uses the lists whole.
     owners : Owners
         Whose the training points are.
     labels : int32 or float64 array of shape (n_train,)
         Class codes, or responses for regression.
-    k, n_classes : int
-        Number of neighbours that vote, and of classes.
-    tol : float
-        Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole.
+    n_classes : int
+        Number of classes.
     weight : float, default=1.0
         What contributions are multiplied with: the weight of the game in a mixture.
 
@@ -55,16 +55,13 @@ class OwnerGame(Drawing):
 
     def __init__(
         self,
-        game: Game,
-        semivalue: Semivalue,
+        spec: Spec,
         owners: Owners,
         labels: AnyArray,
-        *,
-        k: int,
         n_classes: int,
-        tol: float,
         weight: float = 1.0,
     ) -> None:
+        game, k = spec.game, spec.k
         if not isinstance(game, Hard | Plurality | Soft | Regression):
             raise TypeError(
                 f"owners play the games Hard, Plurality, Soft, Regression and Threshold; got {game!r}. "
@@ -78,9 +75,9 @@ class OwnerGame(Drawing):
         if self._pairs:
             self.cells = np.unique(owners.codes * np.int64(n_classes) + labels, return_inverse=True)[1]
         # Every owner has a point at least: what holds for the nearest this many points holds for as many owners.
-        depth = self.n_owners if self._pairs else semivalue.depth(k, tol, self.n_owners, _FACTOR)
+        depth = self.n_owners if self._pairs else spec.semivalue.depth(k, spec.tol, self.n_owners, _FACTOR)
         self.looked_at = min(self.n_owners, max(depth, min(k, self.n_owners)))
-        self._semivalue = semivalue
+        self._semivalue = spec.semivalue
         self._chances: FloatArray | None = None
 
     @property
@@ -168,28 +165,29 @@ class MixedOwnerGame(OwnerGame):
 
     Parameters
     ----------
-    game, semivalue, owners, labels, k, n_classes, tol
+    spec, owners, labels, n_classes
         As in `OwnerGame`.
     """
 
-    def __init__(self, game: Game, semivalue: Semivalue, owners: Owners, labels: AnyArray, **how: Any) -> None:
+    def __init__(self, spec: Spec, owners: Owners, labels: AnyArray, n_classes: int) -> None:
+        game = spec.game
         if game.radius is not None:
             raise ValueError(
                 f"owners play mixtures of games of the k nearest; got {game}. Value its parts by themselves and add "
                 "the values."
             )
         self.parts = tuple(
-            OwnerGame(part, semivalue, owners, labels, **how, weight=weight) for weight, part in game.parts()
+            OwnerGame(replace(spec, game=part), owners, labels, n_classes, weight) for weight, part in game.parts()
         )
-        self._k, self._n_classes, self.n_owners = how["k"], how["n_classes"], len(owners.names)
+        self._k, self._n_classes, self.n_owners = spec.k, n_classes, len(owners.names)
         # Lists that are long enough for the part with the finest cells are long enough for all.
         self.cells = max((part.cells for part in self.parts), key=lambda cells: int(cells.max()))
         self.looked_at = max(part.looked_at for part in self.parts)
 
 
-def make_owner_game(game: Game, *args: Any, **how: Any) -> OwnerGame:
+def make_owner_game(spec: Spec, owners: Owners, labels: AnyArray, n_classes: int) -> OwnerGame:
     """Return the game whose players are owners; parameters as in `OwnerGame`."""
-    return (MixedOwnerGame if isinstance(game, Mixture) else OwnerGame)(game, *args, **how)
+    return (MixedOwnerGame if isinstance(spec.game, Mixture) else OwnerGame)(spec, owners, labels, n_classes)
 
 
 def chance_table(semivalue: Semivalue, max_size: int, n: int) -> FloatArray:

@@ -20,7 +20,7 @@ Status = Literal["ran", "missing", "skipped", "failed"]
 
 # Part of the free memory that a contender may be expected to take.
 _SHARE_OF_MEMORY = 0.8
-# A run that took longer than this is not repeated. Not less: who fills gigabytes may be much faster the second time.
+# A run that took longer than this is not repeated. Not less: what allocates gigabytes may be much faster when repeated.
 _LONG = 60.0
 
 

@@ -179,7 +179,8 @@ def run_bench(
             games |= {peer.game, HARD_ALONE} if peer.alone else {peer.game}
     ours = [contender for contender in OURS if contender.game in games]
     played |= {contender.name: run(contender) for contender in ours}
-    settings = {"n": n, "queries": queries, "dim": dim, "k": k, "seed": seed, "limit": limit, "rounds": rounds}
+    repeats = 1 if memory else rounds
+    settings = {"n": n, "queries": queries, "dim": dim, "k": k, "seed": seed, "limit": limit, "rounds": repeats}
     rows = [_row(contender, played, ours) for contender in (*ours, *chosen)]
     return Report(settings, _machine(), rows)
 

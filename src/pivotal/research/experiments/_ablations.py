@@ -1,4 +1,4 @@
-"""The ablations: bits of a vote, number of neighbours, balance of the classes."""
+"""The ablations: quantisation bits, number of neighbours, balance of the classes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _imbalance_cells(setup: Setup) -> list[Cell]:
 
 BITS: Final = Experiment(
     "bits",
-    "Bits of a vote: how fine weights must be",
+    "Quantisation bits: how fine weights must be",
     _bits_cells,
     measure_bits,
     _bits_frame,

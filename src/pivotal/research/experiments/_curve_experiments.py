@@ -125,13 +125,13 @@ def _curve_experiment(
     *,
     word: str,
     how: str,
-    lowest: bool,
 ) -> Experiment:
     pictures = (
         Picture("", f"{title}; the mean over the data sets, minus random's", partial(draw_against_random, word=word)),
         Picture("data", f"{title}, by data set", partial(draw_every_data_set, word=word)),
         Picture("weighted", f"{title}, with weighted models", partial(draw_weighted, word=word)),
     )
+    lowest = name == "removal"  # what is taken away first should be missed
     explain = partial(explain_curves, how=how, lowest=lowest, claims=claims, pictures=pictures[1:])
     gather = partial(curve_frame, kind=name)
     return Experiment(name, title, cells, measure, gather, pictures, explain, average)
@@ -145,7 +145,6 @@ REMOVAL: Final = _curve_experiment(
     removal_claims,
     word="removed",
     how=f"The most valuable points are removed first, up to {REMOVED[-1]:.0%} of them. Lower is better.",
-    lowest=True,
 )
 
 SELECTION: Final = _curve_experiment(
@@ -158,7 +157,6 @@ SELECTION: Final = _curve_experiment(
     how=f"From {WARM:.0%} of the points, drawn at random, the most valuable are added first, up to {REMOVED[-1]:.0%}. "
     "Higher is better. `select`, where it is shown, is no value: `pivotal.select` chooses rows together, without the "
     "test set, anew for each size.",
-    lowest=False,
 )
 
 FLIP: Final = _curve_experiment(
@@ -171,5 +169,4 @@ FLIP: Final = _curve_experiment(
     how="5 % of the training labels are flipped at random before values are computed; then the least valuable points "
     f"get another label, up to {FLIPPED[-1]:.0%} of them: with two classes the other one, with more the commonest "
     "other one nearby. Higher is better.",
-    lowest=False,
 )

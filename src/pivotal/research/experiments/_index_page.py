@@ -17,7 +17,7 @@ __all__ = ["write_index"]
 _INTRODUCTION: Final = (
     "Zhang, Oettershagen, Wang, Gionis: *Efficient Banzhaf-Based Data Valuation for k-Nearest Neighbors "
     "Classification*. One row per figure and table of its evaluation.\n\n"
-    "The paper prints numbers in its tables only, so Tables 2–5 are compared number by number. Of a figure, what the "
+    "The paper prints numbers in its tables only, so Tables A1–A4 are compared number by number. Of a figure, what the "
     "text says about it is compared with what we measured: a statement **agrees** or **differs** where the 95 % "
     "interval of the paired difference over the data sets says so, and is **open** where the interval holds 0. The "
     "paper scores models on the test set that the values are computed from; we also score them on fresh points that no "
@@ -52,8 +52,9 @@ def _row(folder: Path, item: PaperItem, experiments: Mapping[str, Experiment]) -
 
 
 def _counts(line: str) -> str:
-    """Keep how many statements agree; the page names those that differ."""
-    return line.removeprefix(SUMMARY).split(" What differs")[0].removesuffix(".")
+    """Keep how many statements agree, and which differ."""
+    counts, _, apart = line.removeprefix(SUMMARY).removesuffix(".").partition(". What differs: ")
+    return f"{counts} ({apart})" if apart else counts
 
 
 def _sentence(text: str) -> str:

@@ -40,10 +40,10 @@ MEASURES: Final = {
 }
 """What is reported, and what it is."""
 _PRINTED: Final = {
-    "f1_at_twice": ("f1", "Table 2: F1"),
-    "recall_at_twice": ("recall", "Table 3: recall"),
-    "precision_at_twice": ("precision", "Table 4: precision"),
-    "roc_auc": ("roc_auc", "Table 5: AUC-ROC"),
+    "f1_at_twice": ("f1", "Table A1: F1"),
+    "recall_at_twice": ("recall", "Table A2: recall"),
+    "precision_at_twice": ("precision", "Table A3: precision"),
+    "roc_auc": ("roc_auc", "Table A4: AUC-ROC"),
 }
 _MARKERS: Final = "osD^v<>Pp*Xh"
 

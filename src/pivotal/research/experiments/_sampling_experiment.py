@@ -58,7 +58,8 @@ def draw_samples(frame: pd.DataFrame) -> Figure:
                 ax.plot(places, middle["deviation"], label=f"{sampler}: median, and each run", **how)
                 ax.plot(part[x], part["deviation"], **dots)
         mark(by_seconds, "exact", x=float(here["exact_seconds"].median()))
-        for ax in (by_samples, by_seconds):
+        for ax, label in ((by_samples, "samples"), (by_seconds, "seconds")):
+            ax.set_xlabel(label, fontsize="small")
             ax.set_xscale("log")
             ax.set_yscale("log")
             ax.tick_params(axis="x", which="minor", labelbottom=False)

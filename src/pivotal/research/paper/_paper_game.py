@@ -3,7 +3,7 @@
 The n training points are players, ranked 1..n from the nearest to the farthest of one query. Player m has a signed
 integer vote w(z_m): positive for the query's class, negative for the class it is distinguished from, zero for a third
 class. A coalition has utility 1 when the signed votes of its min(k, |S|) nearest members sum to more than zero
-(eq. `knn-value-function-binary`), else 0; the empty coalition has utility 0, and so does a tie.
+(eq. 5), else 0; the empty coalition has utility 0, and so does a tie.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def swing(weight: int, shift: int) -> int:
     (eq. `dp:bval-positive`), and -1 for weight in (0, -shift], its interval for the wrong class
     (eq. `dp:bval-negative`).
 
-    Lemma `pivotal-outcomes` lets the paper look at one interval only: a right point never hurts, a wrong one never
+    Lemma 2 lets the paper look at one interval only: a right point never hurts, a wrong one never
     helps. That needs votes whose size does not grow with the rank, and it is false for a third-class point, which
     can push out a vote of either sign. Counting gains minus losses needs no lemma: of the two intervals the sign of
     `shift` leaves one, so for the votes the lemma speaks of this is the printed sum, and for all others it is right.

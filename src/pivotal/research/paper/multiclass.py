@@ -17,7 +17,7 @@ def one_vs_one(
     k: int,
     votes: Sequence[int] | None = None,
 ) -> list[Fraction]:
-    """Compute the values of the multi-class game of eq. `knn-value-function-multiclass`.
+    """Compute the values of the multi-class game of eq. 18.
 
     Values are linear in the game, so they are the mean over the wrong classes c of the values of the game
     "`target` against c", where points of c vote with a minus, and those of third classes vote 0 but take a place.

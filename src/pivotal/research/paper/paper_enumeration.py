@@ -19,7 +19,7 @@ def brute_force(votes: Sequence[int], k: int, semivalue: str = "banzhaf") -> lis
     k : int
         Number of neighbours that vote; may exceed n.
     semivalue : {"banzhaf", "shapley"}
-        "banzhaf" is eq. `bval-knn`, all coalitions alike; "shapley" is eq. `sval-def-weighted`, all sizes alike.
+        "banzhaf" is eq. 6, all coalitions alike; "shapley" is eq. 3, all sizes alike.
 
     Returns
     -------

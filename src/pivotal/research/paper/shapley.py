@@ -1,6 +1,6 @@
 """`sv` and `sv-uw`: the weighted hard-label Shapley value of Wang, Mittal & Jia (2024), which the paper compares with.
 
-The Shapley value weighs a coalition of size s by 1 / (n C(n-1, s)) (eq. `sval-def-weighted`). Below size k that is
+The Shapley value weighs a coalition of size s by 1 / (n C(n-1, s)) (eq. 3). Below size k that is
 one division per size of the same table f_i(w, s, m) as for Banzhaf. From size k on, of the coalitions with the same k
 nearest members, the last of them z_m, C(n-m, j) have the size k + j, and the binomials cancel:
 
