@@ -277,7 +277,7 @@ def page(figures: dict[str, Any]) -> str:
     lines = [
         "# How fast",
         "",
-        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. Library and peer take turns in a process.",
+        "Written by `python benchmarks/engine.py --out docs/benchmarks.md`. Both libraries take turns in a process.",
         "Points are float32 unless a row says float64; all processors are used, by both; calls are warm.",
         f"The fastest of {ROUNDS} rounds, 2 or 3 of long ones, counts for both, after one round that compiles. A ratio",
         f"below 1 means faster. Parts may be measured one by one; at the end of each, at most {others:.0f} processes",

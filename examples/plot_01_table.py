@@ -34,6 +34,7 @@ print(errors.explain(errors.suspects[0]))
 
 soft = pivotal.value(X, given, k=20, utility="soft")
 hard = pivotal.value(X, given, k=20)
+plt.style.use("tableau-colorblind10")
 figure, ax = plt.subplots(figsize=(7, 4))
 rankings = {
     "find_label_errors": errors.order,

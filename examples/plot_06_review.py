@@ -72,6 +72,7 @@ print(
 )
 
 features = table.drop(columns="species")
+plt.style.use("tableau-colorblind10")
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
 for ax, labels, title in zip(
     axes, (table["species"], cleaned["species"]), ("before", "after"), strict=True

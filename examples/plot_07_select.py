@@ -33,6 +33,7 @@ models = {
     "nearest neighbour": KNeighborsClassifier(1),
     "logistic regression": LogisticRegression(max_iter=1000),
 }
+plt.style.use("tableau-colorblind10")
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 rows = {
     "pivotal.select": {size: [pivotal.select(X, y, size).indices] for size in sizes},

@@ -35,6 +35,7 @@ table = found.pivot_table(
 table.round(2)
 
 # %%
+plt.style.use("tableau-colorblind10")
 figure, ax = plt.subplots(figsize=(7, 3.4))
 table.plot.barh(ax=ax)
 ax.set(xlabel="average precision of finding the mislabelled points", ylabel="")
