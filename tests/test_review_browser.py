@@ -256,6 +256,20 @@ def test_search_and_filters(digits: Path, run: Any, opened: Opened):
     assert shown_row(page) == 123
 
 
+def test_a_key_pressed_while_a_dialog_closes_is_for_the_page(digits: Path, run: Any, opened: Opened):
+    review = run(digits, "--ignore", "true_label", "--trees", "0")
+    page = opened(review.url)
+    page.keyboard.press("l")
+    page.wait_for_selector("dialog[open] input")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="hidden")
+    # The focus is still in the field that was closed when a key comes soon enough.
+    page.evaluate(
+        "document.querySelector('dialog input').dispatchEvent(new KeyboardEvent('keydown', {key: '?', bubbles: true}))"
+    )
+    page.wait_for_selector("dialog[open] dl.keys")
+
+
 def test_a_hundred_thousand_rows(run: Any, opened: Opened, tmp_path: Path):
     rng = np.random.default_rng(0)
     label = rng.integers(0, 4, 100_000)

@@ -4,7 +4,9 @@ import { byId } from "./dom.js";
 import { isOpen } from "./dialogs.js";
 import { move } from "./grid.js";
 
-const inField = (target) => target.closest("input, textarea, select") !== null;
+// The focus leaves a dialog a moment after it is closed: keys pressed meanwhile are for the page.
+const isShut = (target) => target.closest("dialog:not([open])") !== null;
+const inField = (target) => target.closest("input, textarea, select") !== null && !isShut(target);
 
 export function listen(state, page) {
   const { decide, setView, step } = page;
@@ -53,7 +55,8 @@ export function listen(state, page) {
       escape(event.target);
       return;
     }
-    const isPressed = event.target.closest("button, a, summary") !== null && (event.key === "Enter" || event.key === " ");
+    const isPressed = event.target.closest("button, a, summary") !== null && !isShut(event.target) &&
+      (event.key === "Enter" || event.key === " ");
     if (inField(event.target) || isPressed) return;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const act = (state.view === "grid" && gridKeys[name]) || (state.view === "one" && oneKeys[name]) || keys[name];
