@@ -13,6 +13,7 @@ from pivotal.analysis.label_errors._leaves import as_trees_have_it, grow_forest
 from pivotal.analysis.selection._confirmation import Confirmation, ask_others
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.progress import tqdm
+from pivotal.core.threads import check_cancelled, count_threads, run_all, slices
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.neighbors import Index, blocks
@@ -25,6 +26,7 @@ _LEAVES: Final = 3 * 10**7  # that are kept, a number for each row and tree
 _FEWEST_TREES: Final = 10
 _FEWEST_QUERIES: Final = 2000
 _ROWS_AT_ONCE: Final = 50_000
+_QUERIES_AT_ONCE: Final = 1024  # between which an interruption is heard
 _ENTRIES_PER_ROW: Final = 100  # the same, where there are so many rows that this is more
 _COMPARED_WITH_ALL: Final = 100_000  # rows up to which each is compared with all others, unless asked for otherwise
 _SPARE: Final = 4  # lists are this many times longer than needed if members were spread evenly
@@ -181,9 +183,19 @@ class Surroundings:
             own = np.full(len(asked), -1, np.int32)
             asking = _leaves(self.forest, data.queries[asked])
             outside = np.ones(asking.shape, np.bool_)
-        scratch = np.zeros((3, n_rows), np.int32)
-        for part in blocks(len(asked), 1024):  # between blocks, an interruption is heard
-            order_by_leaves(asking[part], outside[part], starts, residents, near[part], own[part], scratch, lists[part])
+        n_threads = count_threads(data.n_jobs)
+        idle = [np.zeros((3, n_rows), np.int32) for _ in range(n_threads)]
+
+        def order(part: slice) -> None:
+            check_cancelled()
+            scratch = idle.pop()
+            try:
+                rows = own[part], scratch, lists[part]
+                order_by_leaves(asking[part], outside[part], starts, residents, near[part], *rows)
+            finally:
+                idle.append(scratch)
+
+        run_all(order, slices(len(asked), _QUERIES_AT_ONCE, n_threads, lists.shape[1]), n_threads)
 
 
 def _n_leaves(forest: Any) -> int:
