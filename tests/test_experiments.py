@@ -93,7 +93,7 @@ def test_every_experiment_runs(name, folder):
     page = (folder / f"{name}.md").read_text()
     assert page.startswith(f"# {EXPERIMENTS[name].title}\n")
     assert "| The paper says |" in page
-    assert "In words, " in page
+    assert "**Verdict**, " in page
     assert "nan" not in page
     assert "<!-- figure" not in page  # every figure is drawn, or its place is empty
     drawn = {line.split("](")[1].removesuffix(")") for line in page.splitlines() if line.startswith("![")}
@@ -414,9 +414,9 @@ def test_claims_say_where_they_hold():
         "| x | agrees: 1 | not measured |",
         "| y | **differs**: 2 | 3 |",
         "",
-        "In words, here: of 2 statements 1 agrees, 1 differs. What differs: “y”.",
+        "**Verdict**, here: 1 of 2 statements agrees, 1 differs. What differs: “y”.",
         "",
-        "In words, there: nothing could be decided.",
+        "**Verdict**, there: nothing could be decided.",
     ]
 
 

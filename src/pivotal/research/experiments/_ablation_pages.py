@@ -90,7 +90,7 @@ def draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
             halves = [0.0 if each.half != each.half else each.half for each in found.values()]
             how: dict[str, Any] = style(str(method))
             ax.errorbar(places, heights, halves, label=str(method), elinewidth=0.8, capsize=0, **how)
-        ax.axhline(0.0, **style("rand"), zorder=0)
+        ax.axhline(0.0, **style("rand"), zorder=0, label="rand")
         ax.set_xlabel(_LABELS[column], fontsize="small")
         if column == "k":
             mark(ax, "k elsewhere", x=5)
@@ -116,6 +116,10 @@ def draw_variation(frame: pd.DataFrame, column: str, score: str) -> Figure:
 
 
 def _scale(ax: Axes, column: str) -> None:
+    if column == "k":
+        from matplotlib.ticker import MaxNLocator
+
+        ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     if column == "ratio":
         ax.set_xscale("log")
         ax.set_xticks([0.1, 0.2, 0.3, 0.5, 1.0], ["0.1", "0.2", "0.3", "0.5", "1"])
@@ -179,7 +183,8 @@ def explain_bits(frame: pd.DataFrame, setup: Setup) -> PageContent:
     how = (
         f"`bv-fast`, k = {K}, on samples of at most {setup.rows:,} rows ({_train_sizes(frame)} training points). The "
         f"deviation is the largest difference to the values of votes of {REFERENCE} bits, over the largest of those; "
-        "the paper does not say what it compares with. One thread; the fastest of three calls in one process."
+        "the paper does not say what it compares with. One thread; the fastest of three calls in one process. In the "
+        "figure a data set whose values are all next to nothing may leave the scale."
     )
     note = (
         f"{NO_FIGURES} The deviation halves with every bit and so never levels off on a scale of ratios; on the "

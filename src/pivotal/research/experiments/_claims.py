@@ -38,7 +38,7 @@ __all__ = [
 AGREES: Final = "agrees"
 DIFFERS: Final = "differs"
 OPEN: Final = "open"
-SUMMARY: Final = "In words, "
+SUMMARY: Final = "**Verdict**, "
 """How a line begins that says where the paper and the measurements agree."""
 
 
@@ -215,9 +215,9 @@ def _summary(claims: Sequence[Claim], place: str) -> str:
         return f"{SUMMARY}{place}: nothing could be decided."
     counts = {word: sum(verdict == word for _, verdict in decided) for word in (AGREES, OPEN, DIFFERS)}
     verbs = {AGREES: ("agrees", "agree"), OPEN: ("is open", "are open"), DIFFERS: ("differs", "differ")}
-    parts = [f"{count} {verbs[word][count != 1]}" for word, count in counts.items() if count]
-    text = (
-        f"{SUMMARY}{place}: of {len(decided)} {'statement' if len(decided) == 1 else 'statements'} {', '.join(parts)}."
-    )
+    of_all = f" of {len(decided)} {'statement' if len(decided) == 1 else 'statements'}"
+    found = [(word, count) for word, count in counts.items() if count]
+    parts = [f"{count}{'' if at else of_all} {verbs[word][count != 1]}" for at, (word, count) in enumerate(found)]
+    text = f"{SUMMARY}{place}: {', '.join(parts)}."
     apart = [f"“{says.removeprefix('... ')}”" for says, verdict in decided if verdict == DIFFERS]
     return f"{text} What differs: {'; '.join(apart)}." if apart else text

@@ -58,9 +58,7 @@ def draw_against_random(table: pd.DataFrame, word: str) -> Figure:
             if np.isfinite(last.half):
                 place = step * (1.03 + 0.02 * number)
                 ax.errorbar(place, last.mean, last.half, color=how["color"], elinewidth=1.2, marker="_", markersize=5)
-        ax.axhline(0.0, **style("rand"), zorder=0)
-        ax.annotate("random", (0.99, 0.0), xycoords=("axes fraction", "data"), xytext=(0, 3), ha="right",
-                    textcoords="offset points", fontsize="x-small", color="#4b5563")  # fmt: skip
+        ax.axhline(0.0, **style("rand"), zorder=0, label="rand")
         ax.set_xlabel(f"share of the points {word}", fontsize="small")
     axes[0].set_ylabel("accuracy minus random's, points", fontsize="small")
     same_height(axes)

@@ -74,18 +74,22 @@ def explain_curves(
     for size in dict.fromkeys(table["size"]):
         for on, place in PLACES.items():
             mean, deviation = (height_tables(table, size, on, figure) for figure in ("height", "deviation"))
-            heading = (
-                f"Mean height of the curves, {'samples for all methods' if size == 'sample' else 'all rows'}, {place}"
-            )
+            heading = f"Area under the curves, {'samples for all methods' if size == 'sample' else 'all rows'}, {place}"
             text = f"± is the standard deviation of {setup.runs} runs; the best in bold, the second best underlined."
             sections.append((heading, f"{text}\n\n{mean_table(mean, deviation, lowest=lowest, digits=3)}"))
     note = (
-        f"{NO_FIGURES} Numbers are differences in the mean height of the curves (the normalised area under the curve), "
-        "in points of accuracy: the mean over the data sets with its 95 % interval, positive where the method that the "
-        f"paper prefers is better, {'lower' if lowest else 'higher'} that is."
+        f"{NO_FIGURES} Numbers are differences in the normalised area under the curve, in points of accuracy: the mean "
+        "over the data sets with its 95 % interval, positive where the method that the paper prefers is better "
+        f"({'lower' if lowest else 'higher'})."
     )
+    found = claims(table)
+    if any("inconsistent" in one.says for one in found):
+        note += (
+            " Inconsistent is a method that is better than random on two data sets or more and worse on as many, by "
+            "more than two standard errors; with one such data set on either side it is open."
+        )
     ends = "In the figure, bars at the right of each panel are 95 % intervals over the data sets at the last step."
-    return PageContent(f"{how} {ends}", claims(table), note, sections)
+    return PageContent(f"{how} {ends}", found, note, sections)
 
 
 def _both(says: str, look: Callable[[str], ClaimCheck]) -> Claim:
@@ -217,7 +221,7 @@ def flip_claims(table: pd.DataFrame) -> list[Claim]:
             lambda on: compare(gains(on, 0.05), "bv-fast", ["sv-soft"]),
         ),
         _both(
-            "... and over the whole curve (mean height)",
+            "... and over the whole curve (area under it)",
             lambda on: compare(height_tables(table, "sample", on), "bv-fast", ["sv-soft"]),
         ),
     ]

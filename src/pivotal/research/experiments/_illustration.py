@@ -165,7 +165,7 @@ def _explain(frame: pd.DataFrame, setup: Setup) -> PageContent:
 
 ILLUSTRATION: Final = Experiment(
     "illustration",
-    "Illustration: who has value, and what noise and copies do to it",
+    "Illustration: which points have value, and what noise and copies do to it",
     _cells,
     measure_picture,
     _gather,

@@ -34,6 +34,8 @@ _ACCEPTED: Final = 0.02  # the deviation that the paper speaks of
 
 def draw_samples(frame: pd.DataFrame) -> Figure:
     """Draw the deviation by samples and by seconds: the median of the runs, and all of them as dots."""
+    from matplotlib.ticker import LogLocator
+
     kinds = list(dict.fromkeys(frame["weights"]))
     titles = [f"{_TITLES[kind]}, by {word}" for kind in kinds for word in ("samples", "seconds")]
     figure, axes = panels(titles, columns=2, width=4.6, height=2.7)
@@ -64,7 +66,9 @@ def draw_samples(frame: pd.DataFrame) -> Figure:
             ax.set_yscale("log")
             ax.tick_params(axis="x", which="minor", labelbottom=False)
             mark(ax, "0.02", y=_ACCEPTED)
-        by_samples.set_ylabel("deviation", fontsize="small")
+        by_seconds.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))  # less than two powers of ten
+        by_seconds.xaxis.set_major_formatter("{x:g}")
+        by_samples.set_ylabel("deviation, of the largest value", fontsize="small")
     axes[0].legend(fontsize="x-small", frameon=False, loc="lower left")
     return figure
 
