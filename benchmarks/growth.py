@@ -117,7 +117,9 @@ def draw(rows: list[Row], n_queries: int, path: Path) -> None:
         for curve, name, color, offset in lines:
             middle = (sizes[len(sizes) // 2], curve[len(sizes) // 2])
             ax.annotate(name, middle, xytext=(-8, offset), textcoords="offset points", ha="right", color=color)
-        ax.annotate("linear", (sizes[1], guide[1]), xytext=(8, 0), textcoords="offset points", va="top", color=MUTED)
+        ax.annotate(
+            "linear", (sizes[0], guide[0]), xytext=(14, 0), textcoords="offset points", va="center", color=MUTED
+        )
         ax.spines[["top", "right"]].set_visible(False)
         ax.set_xlabel("training points", color=INK)
         ax.set_ylabel(f"seconds for {n_queries} queries", color=INK)

@@ -3,8 +3,8 @@
     python benchmarks/pictures.py [--docs docs] [--report]
 
 Reads cleaning.json and peers.json, which other benchmarks measured, and writes images/precision.svg and
-images/libraries.svg; and badges from pyproject.toml. With --report it also computes a report and takes a picture of
-its top; this needs Playwright and Chromium.
+images/libraries.svg; badges from pyproject.toml; and images/explanation.png, which the guide shows. With --report it
+also computes a report and takes a picture of its top; this needs Playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -163,9 +163,26 @@ def main():
     project = tomllib.loads((folder.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for file, facts in badges(project).items():
         (folder / f"images/badge-{file}.svg").write_text(badge(*facts), encoding="utf-8")
+    draw_explanation(folder / "images/explanation.png")
     if options.report:
         take_report(folder / "images")
     print(json.dumps({"precision": precision, "seconds": speed[0][1], "megabytes": speed[1][1]}, indent=1))
+
+
+def draw_explanation(file):
+    """Draw what docs/guide/explain.md computes."""
+    from sklearn.datasets import load_wine
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import scale
+
+    import pivotal
+
+    X, y = load_wine(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(scale(X), y, random_state=0)
+    values = pivotal.value(X_train, y_train, X_test, y_test, k=5, method=pivotal.Exact(per_query=True))
+    figure = Figure(figsize=(7.0, 3.4), layout="constrained")
+    values.explain(18).plot(figure.subplots())
+    figure.savefig(file, metadata={"Software": None})
 
 
 def take_report(images):
