@@ -122,6 +122,14 @@ def command_line() -> str:
     return "\n".join(parts) + "\n"
 
 
+def _constant(name: griffe.ExprName) -> griffe.ExprName | str:
+    """Return a number or text for the constant that holds it: a reader cannot look DEFAULT_TOL up."""
+    module, _, constant = name.canonical_path.rpartition(".")
+    known = module.startswith("pivotal.") and constant.isupper()
+    value = getattr(importlib.import_module(module), constant, None) if known else None
+    return repr(value) if isinstance(value, int | float | str) else name
+
+
 class OwnDefaults(griffe.Extension):
     """Give each parameter its own default; the parser gives all that are described together that of the first."""
 
@@ -138,6 +146,8 @@ class OwnDefaults(griffe.Extension):
                 # default(5) is 5 that a fitted model or a method may replace.
                 if str(parameter.default).startswith("default("):
                     parameter.default = parameter.default.arguments[0]
+                if isinstance(parameter.default, griffe.ExprName):
+                    parameter.default = _constant(parameter.default)
             # A data class has no constructor yet, and its docstring is parsed when it has one.
             if member.docstring and (member.is_function or "__init__" in member.members):
                 for section in member.docstring.parsed:

@@ -69,8 +69,8 @@ def _parts(folder: Path, setup: Setup) -> list[str]:
         "points, which flatters the values; we score on both.\n"
         f"- **All rows.** Methods that can are also run on all rows. Others stop: {most or 'none'}. `vehicle` has no "
         "such run, as its 1,860 rows are the sample.\n"
-        f"- **Runs.** {setup.runs}, each with its own rows, split, flips and samples. Scalability has fewer; its page "
-        "says how many.",
+        f"- **Runs.** {setup.runs}, each with its own rows, split, flips and samples. A page that has another number "
+        "says so in its command.",
         "## Weights, neighbours, samples",
         "- k = 5. Tables are standardised by their training part; pixels are not.\n"
         "- `bv-fast`, `bv-mc`, `sv` and `sv-mc` weigh votes by inverse distance in 7 bits. The paper says “a uniform "
