@@ -147,3 +147,39 @@ def test_the_guide_quotes_how_fast_the_review_page_is():
     text = " ".join((DOCS / "guide" / "review.md").read_text(encoding="utf-8").split())
     assert f"[within {next_row:.0f} ms](../review.md) of 95 decisions in 100" in text
     assert f"[open in {['no', 'one', 'two', 'three', 'four', 'five'][round(minutes)]} minutes]" in text
+
+
+def test_the_guide_quotes_selections_as_measured():
+    page = (DOCS / "selection.md").read_text(encoding="utf-8")
+    text = " ".join((DOCS / "guide" / "selection.md").read_text(encoding="utf-8").split())
+    means = re.findall(
+        r"^\| \*\*mean, sets won\*\* \| (\S+), (\d+ of \d+) \| [^|]+ \| (\S+), (\d+ of \d+)", page, flags=re.MULTILINE
+    )
+    assert len(means) == 2
+    for clean, won, noisy, also in means:
+        for gain, ahead in ((clean, won), (noisy, also)):
+            assert re.search(rf"\| {re.escape(f'{float(gain):+.1f}')} ± [\d.]+ points, ahead on {ahead}", text), gain
+    clean, noisy = gains("Clean labels"), gains("10% wrong labels")
+    for method, name in (
+        ("exchange", "`pivotal.select`"),
+        ("shapley", "top of Shapley values"),
+        ("value", "top of soft Banzhaf values"),
+    ):
+        assert f"| {name} | {float(clean[method]):+.1f} | {float(noisy[method]):+.1f} |" in text
+    for method, name in (("herding", "plain herding"), ("nash", "NASH as published")):
+        assert f"| {name} | {float(clean[method]):+.1f} | |" in text
+    small, large = kept("selection-scale.json")["times"]
+    assert f"takes {small['seconds']:.0f} seconds and {small['peak_gb']:.1f} GB" in text
+    assert f"{large['processor_seconds'] / 60:.0f} minutes of processor time and {large['peak_gb']:.1f} GB" in text
+
+
+def test_the_guide_quotes_what_stopping_leaves():
+    page = (DOCS / "stopping.md").read_text(encoding="utf-8")
+    caught = dict(re.findall(r"^\| (\w+) \| \d+ \([^)]*\) \| (\d+)%", page, flags=re.MULTILINE))
+    shares = {name: int(share) for name, share in caught.items()}
+    assert shares.pop("creditcard") == 25
+    assert len(shares) == 12
+    assert sum(share > 80 for share in shares.values()) == 9
+    text = " ".join((DOCS / "guide" / "review.md").read_text(encoding="utf-8").split())
+    assert "a quarter of the wrong labels was caught by then, on twelve other sets" in text
+    assert f"{min(shares.values())} to {max(shares.values())} %, on nine of these over 80 %" in text
