@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from applied import accuracy, blobs, tasks
 from effort import examples
+from pivotal import Metric
 from pivotal.analysis import Curve, removal_curve, repair, selection_curve
 from pivotal.results.values import Values
 
@@ -147,6 +148,16 @@ def test_a_score_of_targets_that_are_all_alike_follows_scikit_learn():
 
 def absolute(a, b):
     return float(np.abs(a - b).sum())
+
+
+def test_a_metric_with_its_parameters_is_the_name_and_the_parameters():
+    X, y, queries, targets = [[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], [0, 1, 1], [[1.0, 0.5], [2.0, 0.0]], [0, 1]
+    one, other = (
+        removal_curve(None, X, y, queries, targets, order=[1, 2], k=1, **how)
+        for how in ({"metric": Metric("minkowski", p=3)}, {"metric": "minkowski", "metric_params": {"p": 3}})
+    )
+    assert np.array_equal(one.scores, other.scores)
+    assert one.settings["metric"] == other.settings["metric"] == "minkowski(p=3)"
 
 
 @pytest.mark.parametrize(

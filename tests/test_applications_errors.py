@@ -51,7 +51,8 @@ DATA = {"values": [0.1, 0.2, 0.3], "X_train": X, "y_train": Y, "X_test": QUERIES
         ({"random_state": "x", "order": "random"}, "random_state must be an integer of at least 0"),
         ({"random_state": -1}, "random_state must be an integer of at least 0"),
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
-        ({"model": KNeighborsClassifier(), "k": 3}, "a model brings its own k, weights and metric"),
+        ({"model": KNeighborsClassifier(), "k": 3}, "k, weights and metric are taken from the model; got k=3"),
+        ({"model": KNeighborsClassifier(3), "k": 5}, "taken from the model; got k=5"),  # what it is by default
         ({"model": GaussianNB(), "y_train": [0, 1]}, "X_train and y_train must have the same length"),
         ({"model": GaussianNB(), "y_test": ["cat"]}, "labels of one type"),
     ],

@@ -296,7 +296,7 @@ def test_unknown_names_list_the_known_ones() -> None:
         (lambda: Soft(divide_by="n"), r"Soft: divide_by must be 'size' or 'k'; got 'n'"),  # type: ignore[arg-type]
         (lambda: Soft(empty=float("nan")), r"Soft: empty must be a finite number or None; got nan"),
         (lambda: Soft(empty="0"), r"Soft: empty must be a finite number or None; got '0'"),  # type: ignore[arg-type]
-        (lambda: Regression().utility_range(0), r"Regression: the spread depends on the responses; got none"),
+        (lambda: Regression().utility_range(0), r"Regression: the range depends on the responses; got none"),
     ],
 )
 def test_wrong_options(build_wrong: Any, message: str) -> None:

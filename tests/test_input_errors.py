@@ -128,9 +128,7 @@ def test_models_are_checked() -> None:
     with pytest.raises(TypeError, match="got str"):
         value(X_test=QUERY, y_test=TARGET, model="knn")
     model = KNeighborsClassifier(2).fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"a model brings its own k, and this one has k=2; got k=3 as well\. Leave it out"
-    ):
+    with pytest.raises(ValueError, match="k is taken from the model, which has k=2; got k=3 as well"):
         value(X_test=QUERY, y_test=TARGET, model=model, k=3)
 
 

@@ -303,7 +303,7 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         ({"no_relevant": "one"}, "no_relevant must be 'zero' or 'skip'"),
         ({"k": 0}, "k must be a"),
         ({"method": "coalition"}, "Did you mean 'coalitions'"),
-        ({"target_se": 0.1, "per_query": True}, "leave per_query out"),
+        ({"target_se": 0.1, "per_query": True}, "omit per_query"),
         ({"query_weights": [1, 2, 3]}, "query_weights"),
         ({"groups": ["a"]}, "one entry per"),
     ],

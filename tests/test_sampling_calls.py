@@ -39,7 +39,7 @@ def test_numbers_of_samples_are_checked(n_samples: Any) -> None:
 @pytest.mark.parametrize("limit", [0, -1.0, np.nan, np.inf, True, "1 s"])
 def test_other_limits_are_checked(name: str, limit: Any) -> None:
     for call in CALLS:
-        with pytest.raises(ValueError, match=f"{name} must be a finite number above 0; got .* Leave it out for no"):
+        with pytest.raises(ValueError, match=f"{name} must be a finite number above 0; got .* Omit it for no"):
             call(method="permutations", **{name: limit})
 
 
@@ -66,7 +66,7 @@ def test_generators_of_either_kind_are_used_and_move_on(make: Any) -> None:
 @pytest.mark.parametrize("limit", [{"n_samples": 100}, {"target_se": 0.1}, {"max_time": 1.0}], ids=str)
 def test_exact_values_have_no_samples_to_limit(limit: dict[str, Any]) -> None:
     (name,) = limit
-    message = f'{name} is for sampling; got {name}=.* with method="exact".*Leave it out, or use method="coalitions"'
+    message = f'{name} is for sampling; got {name}=.* with method="exact".*Omit it, or use method="coalitions"'
     for call in CALLS:
         with pytest.raises(ValueError, match=message):
             call(**limit)

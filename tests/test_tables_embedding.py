@@ -510,10 +510,10 @@ def labelled_vectors(tmp_path, monkeypatch):
         (["emb.npy", "labels.csv", "--label", "y"], "Vectors of the table's rows go beside it: --embeddings emb.npy."),
         (["emb.npy,labels.csv", "--label", "y"], "go beside it: labels.csv --embeddings emb.npy."),
         (["labels.csv,labels.csv", "--label", "y"], "put blanks, not commas, between the files of a table."),
-        (["labels.csv", "--label", "y", "--embed", "none"], "leave out --embed none, which keeps these from being"),
+        (["labels.csv", "--label", "y", "--embed", "none"], "omit --embed none, which keeps these from being"),
         (
             ["labels.csv", "--label", "y", "--embed", "none", "--features", "text"],
-            "cannot be a feature: it is text with too many different values; leave out --embed none to embed it",
+            "cannot be a feature: it is text with too many different values; omit --embed none to embed it",
         ),
         (["labels.csv", "--label", "y", "--embed-options", "batchsize=3"], "tfidf has no option 'batchsize'; it has"),
         (["labels.csv", "--label", "y", "--embed-options", "root=/"], "root cannot be chosen for embedders of a table"),

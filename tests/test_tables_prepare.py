@@ -226,7 +226,7 @@ def test_text_with_many_values_is_not_encoded():
         (
             written(x=["a", "b", "c"], y=[0, 1, 1]),
             Roles("y", features=["x"], embedding=Embedding.of("none")),
-            "too many different values; leave out --embed none to embed it, or one-hot encode it with --categorical x",
+            "too many different values; omit --embed none to embed it, or one-hot encode it with --categorical x",
         ),
         (
             written(x=["1,5", "2,5", "3,5"], y=[0, 1, 1]),

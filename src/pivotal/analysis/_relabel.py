@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.curves._nearest_curves import Neighbourhood
 from pivotal.analysis.curves._scoring import Task
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.neighbors import BruteIndex
@@ -33,7 +33,7 @@ def new_labels(
     labels: AnyArray,
     X: Any,
     task: Task,
-    near: Neighbourhood,
+    near: Spec,
     n_jobs: int | None,
 ) -> AnyArray:
     """Return a new label for each of these points.
@@ -68,7 +68,7 @@ def new_labels(
         raise ValueError('how="flip" needs classes; got numbers. Use how="neighbors", a function or the true numbers.')
     X = check_features(X, "X_train")
     check_same_length(X, labels, "X_train", "y_train")
-    index = BruteIndex(X, near.metric, metric_params=near.metric_params, n_jobs=n_jobs)
+    index = BruteIndex(X, near.metric.name, metric_params=near.metric.parameters, n_jobs=n_jobs)
     if len(labels) == 1:
         raise ValueError(f'how="{how}" needs at least two training points; got 1.')
     blocks = [points[start : start + _ROWS] for start in range(0, len(points), _ROWS)]

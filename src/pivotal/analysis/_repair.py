@@ -18,6 +18,7 @@ from pivotal.analysis._ranked_inputs import (
     name_of,
 )
 from pivotal.analysis.curves.curve import Curve
+from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import AnyArray, IndexArray
 
@@ -67,9 +68,9 @@ def repair(
     how: How = "flip",
     order: str | npt.ArrayLike = "lowest",
     model: Any = None,
-    k: int = 5,
-    weights: Any = "uniform",
-    metric: Any = "euclidean",
+    k: int = default(5),
+    weights: Any = default("uniform"),
+    metric: Any = default("euclidean"),
     metric_params: Mapping[str, Any] | None = None,
     scoring: Any = "accuracy",
     steps: int | npt.ArrayLike | None = None,
@@ -120,9 +121,9 @@ def repair(
     """
     from pivotal.analysis._relabel import new_labels, read_labels
     from pivotal.analysis.curves._curve_models import default_steps, make_model, task_of
-    from pivotal.analysis.curves._nearest_curves import Neighbourhood
+    from pivotal.analysis.curves._nearest_curves import neighbours_of
 
-    near = Neighbourhood.of(model, k, weights, metric, metric_params)
+    near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)
     task = task_of(scoring, model, y_train)
     given = read_labels(y_train, "y_train", task)
     queue = as_order(order, values, len(given), as_generator(random_state))

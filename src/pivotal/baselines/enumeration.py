@@ -132,7 +132,7 @@ def enumerate_coalitions(
         n_queries=len(targets),
         full_utility=float(full_utility.mean()),
         empty_utility=float(empty_utility.mean()),
-        # As many additions as coalitions and queries, of terms within the spread of the utility.
+        # As many additions as coalitions and queries, of terms within the range of the utility.
         proved_bound=0.0,  # every coalition is played
         rounding_allowance=(2.0**n + len(targets)) * _EPS * game.utility_range(n_classes, labels, targets),
         neighbors_exact=verdict.exact,

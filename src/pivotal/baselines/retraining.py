@@ -238,7 +238,7 @@ def _check_truncation(truncation: object, sampler: str) -> float | None:
     if truncation is None:
         return None
     if sampler != "permutations":
-        raise ValueError(f'truncation needs sampler="permutations"; got sampler={sampler!r}. Leave it out.')
+        raise ValueError(f'truncation needs sampler="permutations"; got sampler={sampler!r}. Omit it.')
     if not is_number(truncation, 0.0) or float(truncation) >= 1.0:
         raise ValueError(f"truncation must be a share of the gain, at least 0 and below 1; got {truncation!r}.")
     return float(truncation)

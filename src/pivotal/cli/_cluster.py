@@ -25,10 +25,10 @@ _REFUSED: Final = {
     "split": "rows are not held out on a cluster; put the test rows into files of their own and name them with --test",
     "owner": "owners are shown in the report, which needs all rows in one place; write the values with -o and --id, "
     "and add them up by owner",
-    "text": "text is shown beside rows, which stay on the workers; leave the columns out with --ignore",
+    "text": "text is shown beside rows, which stay on the workers; omit the columns with --ignore",
     "embed": "embedding needs all rows in one place; write vectors into a column of the Parquet files",
     "embeddings": "vectors are read by the workers; write them into a column of the Parquet files",
-    "image": "images are shown in the report, which needs all rows in one place; leave the columns out with --ignore",
+    "image": "images are shown in the report, which needs all rows in one place; omit the columns with --ignore",
 }
 
 

@@ -77,7 +77,7 @@ class DistributedData:
     ----------
     name : str
         What messages call it.
-    prepared : Spread
+    prepared : DistributedTable
         Features and labels of its rows, and of the test rows.
     regression : bool
         Whether the label is a number.
@@ -313,7 +313,7 @@ def value_rows(
     ----------
     options : Namespace
     screen : Screen
-    data : Data or SpreadData
+    data : Data or DistributedData
     against_test : bool, default=True
         Whether the test rows are the queries; otherwise, or without any, self-valuation.
     defaults : mapping, optional

@@ -217,7 +217,7 @@ def apply(options: argparse.Namespace, screen: Screen) -> int:
     odd = next((name for name, choice in given.items() if choice is not None), None)
     if odd is not None or options.check or options.all:
         name = odd or ("--check" if options.check else "--all")
-        raise UsageError(f"{name} is about suspects, and --apply takes decisions instead; leave one of them out.")
+        raise UsageError(f"{name} is about suspects, and --apply takes decisions instead; omit one of them.")
     if options.fix is None:
         raise UsageError("say where to write the table with the decisions applied, for example --fix cleaned.csv.")
     data = load(options, screen, targets=(options.fix,), instead_of_numbers=_INSTEAD)

@@ -280,7 +280,7 @@ def _rank(options: argparse.Namespace, screen: Screen, data: Data) -> None:
         raise ValueError(f"--warm-start must be between 0 and the {n} rows to keep; got {options.warm_start}.")
     values = value_rows(options, screen, data, against_test=options.for_test)
     if options.by_class and data.regression:
-        raise ValueError("--by-class needs classes, and --utility regression has none; leave one of them out.")
+        raise ValueError("--by-class needs classes, and --utility regression has none; omit one of them.")
     classes = data.prepared.y if options.by_class else None
     warm, added = choose(values, n, options.warm_start, options.seed, classes)
     chosen = data.rows[sorted([*warm.tolist(), *added.tolist()])]

@@ -156,7 +156,7 @@ class ClassCodes:
         if classes is not None:
             raise ValueError(
                 "classes are for one label per point; got them with a table of labels, which has a column for each. "
-                "Leave them out."
+                "Omit them."
             )
         return cls(pd.Index([0, 1]))
 

@@ -19,7 +19,7 @@ DEFAULT_SAMPLES = 1000
 _BATCH = 256  # most samples that share a stream
 _GROWTH = 15.0  # a pass draws at most this many times the samples of all before it: early errors are rough
 _MARGIN = 1.1  # more than the errors so far say is needed, so that one more pass is likely to be enough
-_NO_LIMIT = "Leave it out for no such limit."
+_NO_LIMIT = "Omit it for no limit."
 _HASTE = 0.9  # of the time that is left, as the next pass may be slower than the last
 
 
@@ -127,7 +127,7 @@ def as_plan(
         name, limit = next(iter(given.items()))
         raise ValueError(
             f'{name} is for sampling; got {name}={limit!r} with method="exact", which draws no samples. '
-            'Leave it out, or use method="coalitions".'
+            'Omit it, or use method="coalitions".'
         )
     samples = None if n_samples is None else check_samples(n_samples)
     if method != "exact" and not given:

@@ -28,7 +28,7 @@ class _NoBar:
     def __exit__(self, *error: object) -> None: ...
 
     def update(self, n: float = 1) -> None:
-        """Count so many steps."""
+        """Count n steps."""
 
     def set_postfix_str(self, text: str) -> None:
         """Say what is being done."""

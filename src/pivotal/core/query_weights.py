@@ -102,7 +102,7 @@ def _of_classes(class_weight: Any, targets: AnyArray, codes: ClassCodes) -> Floa
         unknown = [label for label, code in zip(class_weight, named, strict=True) if code < 0]
         if unknown:
             raise ValueError(
-                f"query_weights must name classes; got {unknown[0]!r}, which no point has. Leave it out, or correct it."
+                f"query_weights must name classes; got {unknown[0]!r}, which no point has. Omit it, or correct it."
             )
         weights = np.ones(n_classes)
         try:

@@ -35,7 +35,7 @@ class Verification:
     Attributes
     ----------
     exact : float64 array of shape (n_train,)
-        The values by definition, nearest point first, right to about 1e-13 of the utility's spread.
+        The values by definition, nearest point first, right to about 1e-13 of the utility's range.
     largest_difference : float or None
         How far the values under test are from `exact`; None when there were none to test.
     entry : int or None
@@ -125,7 +125,7 @@ def verify(
     values : float array of shape (n_train,), optional
         The values to check, nearest point first.
     tol : float, default=1e-10
-        Largest difference that passes, in units of the utility's spread over coalitions where that is above 1.
+        Largest difference that passes, in units of the utility's range over coalitions where that is above 1.
 
     Returns
     -------

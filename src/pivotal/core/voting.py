@@ -47,7 +47,7 @@ def weigh(weights: Weights, distances: FloatArray, k: int, first: int | IndexArr
     Traceback (most recent call last):
         ...
     ValueError: linear(2.0) must give the nearest neighbour of every query some weight; got 0.0 at distance 2.5 for
-    query 1. Use weights that reach that far, such as a larger bandwidth or RBF, or leave the query out.
+    query 1. Use weights that reach that far, such as a larger bandwidth or RBF, or omit the query.
     """
     found = _ask(weights, distances, k)
     if found.size == 0:
@@ -78,7 +78,7 @@ def weigh(weights: Weights, distances: FloatArray, k: int, first: int | IndexArr
         raise ValueError(
             f"{weights} must give the nearest neighbour of every query some weight; got {falling[row, 0]} at distance "
             f"{distances[row, 0]} for query {query(row)}. Use weights that reach that far, such as a larger bandwidth "
-            "or RBF, or leave the query out."
+            "or RBF, or omit the query."
         )
     _check_alone(weights, distances, k, falling, query(0))
     return falling

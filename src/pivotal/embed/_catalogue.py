@@ -140,7 +140,7 @@ def as_embedder(embedder: Any, **options: Any) -> Embedder:
     if isinstance(embedder, Embedder):
         return embedder
     if not isinstance(embedder, str):
-        return CallableModel(embedder, **_known(CallableModel, "a model of your own", options))
+        return CallableModel(embedder, **_known(CallableModel, "a custom model", options))
     name, colon, argument = embedder.partition(":")
     entry = next((one for one in _ENTRIES if one.name == name), None)
     if entry is None:

@@ -30,7 +30,7 @@ class TfidfText(Embedder):
         Reduce to this many columns by a truncated SVD of the TF-IDF matrix, and give the rows length 1 again. A sparse
         matrix of all n-grams by default.
     words, characters : (int, int) or None
-        Shortest and longest n-grams; None leaves the kind out. Words and pairs of them, and 3 to 5 characters within
+        Shortest and longest n-grams; None omits the kind. Words and pairs of them, and 3 to 5 characters within
         words, by default.
     random_state : int, default=0
         Seed of the SVD.

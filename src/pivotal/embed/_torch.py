@@ -62,7 +62,7 @@ def choose_device(torch: Any, device: str) -> str:
             first = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
             raise ValueError(
                 f"device must be one that torch has here, such as cpu, cuda or mps; got {device!r} ({first}). "
-                "Leave it out for the fastest there is."
+                "Omit it for the fastest there is."
             ) from None
         return str(chosen)
     if torch.cuda.is_available():

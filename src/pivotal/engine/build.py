@@ -34,7 +34,7 @@ def make_counter(
 
     Parameters
     ----------
-    spec, labels, shape, n_jobs, keeper
+    spec, labels, shape, n_jobs, recorder
         As in `pivotal.engine.exact.Engine`.
     """
     plan, game = spec.plan, spec.game

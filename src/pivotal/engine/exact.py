@@ -162,7 +162,7 @@ class Engine(SummingEngine):
         yield self
 
     def reserve(self, n_queries: int) -> None:
-        """Share out memory for the values of so many single queries, where they are asked for."""
+        """Share out memory for the values of n single queries, where they are asked for."""
         if self._recorder is not None:
             self._recorder.reserve(n_queries, self.depth, self._sums.rows)
 

@@ -50,7 +50,7 @@ class WorkerTask:
         As `Engine.for_worker` returns it.
     index : Index
         As `Index.for_worker` returns it.
-    voters : Voters
+    voters : NeighborVotes
         Says how many neighbours the engine wants.
     lists : bool, default=False
         Whether lists of neighbours are wanted back even where values of all points would do.

@@ -175,7 +175,7 @@ def play(
     """Add weight times the values of the game (A/U)^degree to `out`; one player per mark."""
     n = marks.shape[0]
     if p == 1.0:
-        n = min(n, k + 1)  # whoever is farther is never among the k
+        n = min(n, k + 1)  # points farther away are never among the k
     if n == 0:
         return
     k = min(k, n)

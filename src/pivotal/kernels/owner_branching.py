@@ -116,7 +116,7 @@ def add_branches(
         Who is near, and the utility of a coalition.
     chances : float64 array of shape (> most who can be in, > n_owners)
         Chance that a given owners are in and b given ones are out.
-    workspace : Desk
+    workspace : OwnerScratch
         Scratch; its `playing_ranks` are taken.
     values : float64 array of shape (n_owners,)
         Updated.
@@ -193,13 +193,13 @@ def owner_values(owned: Owned, rules: Rules, chances: FloatArray, workspace: Own
 def chance_of_few(
     q: int, n: int, owned: Owned, chances: FloatArray, workspace: OwnerScratch, ways: FloatArray
 ) -> float:
-    """Return the chance that the owners who join hold fewer than k of the points that are seated.
+    """Return the chance that the owners who join hold fewer than k of the points that play.
 
     One owner, who holds the most, is omitted: the others are those of a coalition that this owner joins.
 
     Parameters
     ----------
-    q, n, owned, chances, desk
+    q, n, owned, chances, workspace
         As in `add_branches`.
     ways : float64 array of shape (most who can be in, k)
         Scratch: in how many ways this many owners hold this many points.

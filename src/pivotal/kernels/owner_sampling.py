@@ -32,14 +32,14 @@ def gather(
     Parameters
     ----------
     q, n : int
-        The query, and the number of seats taken.
+        The query, and the number of ranks that play.
     without : int
         An owner who is out, whatever was drawn; -1 for none.
     absent : float
         Chance of an owner to be out.
     n_known : int
         Owners drawn so far.
-    owned, rules, desk
+    owned, rules, workspace
         Who is near, the utility of a coalition, and memory.
     stream : int64 array of shape (4,)
         Advanced.
@@ -103,7 +103,7 @@ def coalitions_of_owners(
         What marginal contributions are multiplied with.
     owned, rules, law : Owned, Rules, Law
         Who is near, the utility of a coalition, and where coalitions are drawn from.
-    desk, scratch
+    workspace, scratch
         Memory; contributions are counted in `scratch.sample_stats`.
     moments : float64 array of shape (2,)
         As in `sampling_sums.record`.
@@ -115,7 +115,7 @@ def coalitions_of_owners(
         now, n_known = utility_of_members(q, n_others, owned, rules, workspace), near
         for j in range(n_others):
             workspace.others[j] = workspace.members[j]
-        # Whoever has no point nearer than the k-th of the coalition neither adds nor takes away anything.
+        # An owner without a point nearer than the k-th of the coalition changes nothing.
         for i in range(near):
             owner = known[i]
             if status[owner] == IN:

@@ -140,7 +140,7 @@ def multiply(factors: AnyArray, first: int, panel: AnyArray, rows: AnyArray) -> 
 
 @kernel
 def made_up_rows(n_queries: int) -> int:
-    """Rows of products that so many queries take."""
+    """Rows of products that this many queries take."""
     return (n_queries + QUERIES - 1) // QUERIES * QUERIES
 
 

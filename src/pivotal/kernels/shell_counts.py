@@ -147,7 +147,7 @@ def count_tile(
 
     Parameters
     ----------
-    tile, walls, points, desk
+    tile, walls, points, scratch
         As above.
     labels, targets : int32 arrays of shape (n_train,) and (n_queries,)
         Classes of the points and of the queries.
@@ -192,7 +192,7 @@ def add_tile(
 
     Parameters
     ----------
-    tile, walls, points, labels, targets, desk
+    tile, walls, points, labels, targets, scratch
         As in `count_tile`.
     tables : float64 array of shape (n_queries, SHELLS + 2, 2)
         Value of a wrong and of a right point in each shell; 0 in shell 0.

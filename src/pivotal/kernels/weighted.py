@@ -203,7 +203,7 @@ def play(
             out[member[i]] += weight * alone
         weight = -weight
     if p == 1.0:
-        n = min(n, k + 1)  # whoever is farther is never among the k
+        n = min(n, k + 1)  # points farther away are never among the k
     k = min(k, n)
     rows = SignedRows(k, integers[: k + 2], integers[k + 2 : k + 2 * n + 4].reshape((n + 1, 2)))
     size = lay_out(signed[:n], rows)

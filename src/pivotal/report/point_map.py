@@ -26,7 +26,7 @@ def check_coordinates(coordinates: npt.ArrayLike, n_train: int) -> FloatArray:
         raise ValueError(f"coordinates must have shape ({n_train}, 2); got shape {places.shape}.")
     if not np.isfinite(places).all():
         bad = int((~np.isfinite(places)).sum())
-        raise ValueError(f"coordinates must be finite; got {bad} entries that are not. Leave such points out.")
+        raise ValueError(f"coordinates must be finite; got {bad} entries that are not. Omit such points.")
     return places
 
 

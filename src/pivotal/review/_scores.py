@@ -29,7 +29,7 @@ __all__ = ["Judgement", "LiveScores"]
 _ODDS: Final = 2.0
 _BLOCK: Final = 20_000
 _AT_ONCE: Final = 25  # rows that are counted again before a decision is answered
-_NEAR: Final = 0.08  # rows are followed at once that would be suspects if so many votes moved
+_NEAR: Final = 0.08  # rows are followed at once that would be suspects if this share of votes moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class LiveScores:
         return int(((self._judgement.codes != self._live.codes) & self._live.alive).sum())
 
     def replace(self, judgement: Judgement) -> None:
-        """Go on with other voters, and with all that has changed since they were fitted."""
+        """Continue with other voters, and with all that has changed since they were fitted."""
         self._judgement, self._voters = judgement, judgement.voters
         self._place = np.full(len(self._live.codes), -1, np.int64)
         self._place[judgement.rows] = np.arange(len(judgement.rows))

@@ -39,7 +39,7 @@ class Server:
 
     Parameters
     ----------
-    service : Desk
+    service : ReviewService
     host : str, default="127.0.0.1"
         Address to listen at; only this machine can reach the default.
     port : int, default=0

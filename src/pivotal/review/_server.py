@@ -36,7 +36,7 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
 
     Parameters
     ----------
-    service : Desk
+    service : ReviewService
     token : str
         Secret first part of every path.
     hosts : list of str

@@ -18,7 +18,7 @@ from pivotal.core.types import AnyArray, FloatArray
 __all__ = ["RankInterval", "count_in", "find_medians"]
 
 _BITS: Final = 16  # an interval is counted in at most this many parts, as a power of two
-_FEW: Final = 1 << 16  # so many numbers are counted one by one
+_FEW: Final = 1 << 16  # up to this many numbers are counted one by one
 
 
 class RankInterval(NamedTuple):

@@ -217,7 +217,7 @@ def _settle(survey: Survey, summary: TableSummary) -> tuple[dict[str, Kind], dic
         elif kind == "empty":
             raise ValueError(
                 f"column {name!r} of {question.name} has no content in its first rows, which say what a column is with "
-                "--scheduler; put rows with content first, or leave the column out with --ignore."
+                "--scheduler; put rows with content first, or omit the column with --ignore."
             )
         elif name in constant and name not in wanted:
             left_out[name] = (kind, "omitted: constant")

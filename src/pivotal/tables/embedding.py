@@ -57,7 +57,7 @@ class Embedding:
         """
         taken = next((name for name in _OF_TABLES if name in options), None)
         if taken is not None:
-            raise ValueError(f"{taken} cannot be chosen for embedders of a table; leave it out.")
+            raise ValueError(f"{taken} cannot be chosen for embedders of a table; omit it.")
         if given is None:
             return cls((), options)
         if isinstance(given, Mapping):

@@ -195,7 +195,7 @@ def no_features(name: str, label: str, treatments: Mapping[str, tuple[str, str]]
     rest = f"; and {len(others) - 5} more" if len(others) > 5 else ""
     reasons = f" ({why}{rest})" if others else ""
     shown = off and any(kind in USUAL for kind, _ in others.values())
-    fix = "leave out --embed none, which keeps these from being features" if shown else "name some with --features"
+    fix = "omit --embed none, which keeps these from being features" if shown else "name some with --features"
     return ValueError(f"{name} has no column that can be used as a feature beside {label!r}{reasons}; {fix}.")
 
 

@@ -181,7 +181,7 @@ def _check_something_to_embed(train: Table, roles: Roles, kinds: Mapping[str, Ki
         found = ", ".join(f"{one!r} ({kind})" for one, kind in list(kinds.items())[:8])
         raise ValueError(
             f"{train.name} has no {' or '.join(f'{kind}s' for kind in takes)} that {name} could embed; its columns are "
-            f"{found or 'all something else'}. Name the column, as in --embed COLUMN={name}, or leave it out."
+            f"{found or 'all something else'}. Name the column, as in --embed COLUMN={name}, or omit it."
         )
 
 
@@ -237,7 +237,7 @@ def _settle(train: Table, name: str, kind: Kind, asked: bool, roles: Roles, rema
         hint = f"; one-hot encode it with --categorical {name}, or name what to --embed it by" if kind == "text" else ""
         if kind in USUAL and not remark:
             repeats = f", or one-hot encode it with --categorical {name} if it repeats" if kind == "text" else ""
-            hint = f"; leave out --embed none to embed it{repeats}"
+            hint = f"; omit --embed none to embed it{repeats}"
         hint = f" ({remark}){hint}" if remark else hint
         raise ValueError(f"column {name!r} of {train.name} cannot be a feature: it is {_SAID[kind]}{hint}.")
     return kind

@@ -88,8 +88,8 @@ class FittedModel:
         for name, own in found.items():
             if is_given(given[name]) and not any(_agree(name, given[name], one) for one in (own, said[name])):
                 raise ValueError(
-                    f"a model brings its own {name}, and this one has {name}={_shown(said[name])!r}; got "
-                    f"{name}={given[name]!r} as well. Leave it out."
+                    f"{name} is taken from the model, which has {name}={_shown(said[name])!r}; got "
+                    f"{name}={given[name]!r} as well. Omit it."
                 )
         if not is_given(given["utility"]):
             return {**found, "utility": "regression"} if is_regressor(model) else found
@@ -98,7 +98,7 @@ class FittedModel:
             fitting = "regression" if task == "regression" else "hard"
             raise ValueError(
                 f"utility={str(as_game(given['utility']))!r} is not for {task}; got a {type(model).__name__} as model. "
-                f"Leave it out, or use utility={fitting!r}."
+                f"Omit it, or use utility={fitting!r}."
             )
         return found
 

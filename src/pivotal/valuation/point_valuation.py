@@ -80,7 +80,7 @@ class PointValuation:
         self.self_valuation = False
 
     def use(self, resources: Resources) -> None:
-        """Go on with other resources."""
+        """Continue with other resources."""
         if resources.n_jobs != self.resources.n_jobs:
             self.n_threads = count_threads(resources.n_jobs)
         self.resources = resources

@@ -127,7 +127,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         "Columns that name the rows",
         0.5,
         "0 for a column that is different in every row and counts or names them, 1 for others",
-        "Leave them out of the features: a model learns rows by heart with them.",
+        "Omit them from the features: with them a model can memorise rows.",
         "columns",
     ),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from pivotal.analysis.curves._nearest_curves import NearestModel, Neighbourhood, is_nearest
+from pivotal.analysis.curves._nearest_curves import NearestModel, is_nearest
 from pivotal.analysis.curves._refits import RefittedModel
 from pivotal.analysis.curves._scoring import Scoring, Task, as_scorer, as_task
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
 # Steps of a curve when nothing else is said: fewer where every step means a fit.
@@ -53,7 +54,7 @@ def default_steps(model: Any) -> int:
 def make_model(
     data: tuple[Any, Any, Any, Any],
     model: Any,
-    neighbourhood: Neighbourhood,
+    neighbours: Spec,
     scoring: Scoring,
     n_jobs: int | None,
     *,
@@ -67,7 +68,7 @@ def make_model(
         X_train, y_train, X_test and y_test, to be checked.
     model, scoring, n_jobs
         As in `removal_curve`.
-    neighbourhood : Neighbourhood
+    neighbours : Spec
         The model, unless it is another.
     also : array, optional
         Labels that may come to those of the data.
@@ -75,4 +76,4 @@ def make_model(
     task = task_of(scoring, model, data[1])
     if model is not None and not is_nearest(model):
         return RefittedModel(model, data, scoring=scoring, task=task, n_jobs=n_jobs)
-    return NearestModel(data, neighbourhood=neighbourhood, scoring=scoring, task=task, n_jobs=n_jobs, also=also)
+    return NearestModel(data, neighbours=neighbours, scoring=scoring, task=task, n_jobs=n_jobs, also=also)

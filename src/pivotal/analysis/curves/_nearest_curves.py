@@ -9,8 +9,7 @@ points all of them vote. Without any, no class is predicted and the score is 0; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,17 @@ from pivotal.analysis.curves._scoring import (
     ask,
     name_of_scoring,
 )
+from pivotal.core.given import is_given
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.progress import tqdm
+from pivotal.core.spec import Spec
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_k, check_same_length
+from pivotal.core.validation import check_features, check_same_length
 from pivotal.core.voting import weigh
-from pivotal.core.weights import Weights, as_weights
 from pivotal.kernels.join_curves import average, elect, nearest_at_steps
 from pivotal.neighbors import BruteIndex
-from pivotal.neighbors.metrics import OF_SQUARES, Metric, check_size, with_estimates
+from pivotal.neighbors.metrics import OF_SQUARES, check_size, with_estimates
 
 # Queries followed at once, and bytes for their lists. Sums over queries must not depend on the number of threads, so
 # neither do these.
@@ -44,38 +44,17 @@ _QUERIES = 256
 _BLOCK_BYTES = 2**26
 
 
-@dataclass(frozen=True)
-class Neighbourhood:
-    """What makes a nearest-neighbour model: k, weights, metric."""
-
-    k: int
-    weights: Weights
-    metric: Metric
-    metric_params: Mapping[str, Any] | None
-
-    @classmethod
-    def of(cls, model: Any, k: Any, weights: Any, metric: Metric, metric_params: Mapping[str, Any] | None) -> Any:
-        """Check the settings, or take them from scikit-learn's own nearest-neighbour model."""
-        if is_nearest(model):
-            if (k, weights, metric, metric_params) != (5, "uniform", "euclidean", None):
-                raise ValueError(
-                    "a model brings its own k, weights and metric; got some of them as well. Leave them out."
-                )
-            k, weights, metric = model.n_neighbors, model.weights, model.metric
-            metric_params = model.metric_params
-            if metric == "minkowski":
-                metric_params = {"p": model.p, **(metric_params or {})}
-        return cls(check_k(k), as_weights(weights), metric, metric_params)
-
-    @property
-    def depth(self) -> int:
-        """How many of the nearest a prediction depends on."""
-        return max(self.k, self.weights.depth(self.k))
-
-    def describe(self) -> dict[str, Any]:
-        """What the settings say of it."""
-        name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "custom")
-        return {"k": self.k, "weights": str(self.weights), "metric": str(name)}
+def neighbours_of(model: Any, **given: Any) -> Spec:
+    """Return k, weights and metric as they were given, or as scikit-learn's own nearest-neighbour model has them."""
+    if is_nearest(model):
+        if taken := [name for name, choice in given.items() if is_given(choice)]:
+            raise ValueError(
+                f"k, weights and metric are taken from the model; got {taken[0]}={given[taken[0]]!r} as well. Omit it."
+            )
+        power = {"p": model.p} if model.metric == "minkowski" else {}
+        given = {"k": model.n_neighbors, "weights": model.weights, "metric": model.metric}
+        given["metric_params"] = {**power, **(model.metric_params or {})}
+    return Spec.of(**given)
 
 
 def is_nearest(model: Any) -> bool:
@@ -90,7 +69,8 @@ class NearestModel:
     ----------
     data : tuple
         X_train, y_train, X_test and y_test, as the user passed them.
-    neighbourhood : Neighbourhood
+    neighbours : Spec
+        Their number, weights and metric.
     scoring : str or callable
     task : "classification" or "regression"
     n_jobs : int or None
@@ -102,7 +82,7 @@ class NearestModel:
         self,
         data: tuple[Any, Any, Any, Any],
         *,
-        neighbourhood: Neighbourhood,
+        neighbours: Spec,
         scoring: Scoring,
         task: Task,
         n_jobs: int | None,
@@ -110,17 +90,19 @@ class NearestModel:
     ) -> None:
         X_train, y_train, X_test, y_test = data
         self.X = check_features(X_train, "X_train")
-        known = neighbourhood.metric == "precomputed"
+        metric = neighbours.metric.name
+        known = metric == "precomputed"
         self.queries = check_features(X_test, "X_test", like=None if known else self.X)
         if known and self.queries.shape[1] != self.X.shape[0]:
             raise ValueError(
                 f"precomputed X_test must have a distance to each of the {self.X.shape[0]} training points; got "
                 f"{self.queries.shape[1]} columns."
             )
-        if neighbourhood.metric in OF_SQUARES:
+        if metric in OF_SQUARES:
             check_size(self.X, "X_train")
             check_size(self.queries, "X_test")
-        self.neighbourhood, self._scoring, self._n_threads = neighbourhood, scoring, count_threads(n_jobs)
+        self._neighbours, self._scoring, self._n_threads = neighbours, scoring, count_threads(n_jobs)
+        self._depth = max(neighbours.k, neighbours.weights.depth(neighbours.k))  # that a prediction depends on
         self._codes: ClassCodes | None = None
         if task == "regression":
             self.labels: AnyArray = as_responses(y_train, "y_train")
@@ -148,7 +130,7 @@ class NearestModel:
         """What the settings of a curve say of it."""
         return {
             "model": "nearest neighbours",
-            **self.neighbourhood.describe(),
+            **self._neighbours.settings("k", "weights", "metric"),
             "scoring": name_of_scoring(self._scoring),
             "n_test": len(self._truth),
         }
@@ -173,7 +155,7 @@ class NearestModel:
         counts, queries : int64 arrays of shape (n_predictions,)
             How many of them there are, and which query it is.
         """
-        k = self.neighbourhood.k
+        k = self._neighbours.k
         weights = self._weigh(distances, counts, queries)
         predicted = np.empty(len(counts))
         if self._codes is None:
@@ -183,7 +165,7 @@ class NearestModel:
         return predicted
 
     def _weigh(self, distances: FloatArray, counts: IndexArray, queries: IndexArray) -> FloatArray:
-        weights, k = self.neighbourhood.weights, self.neighbourhood.k
+        weights, k = self._neighbours.weights, self._neighbours.k
         if not weights.weighted:
             return np.empty((0, 0))
         weighed = np.zeros((len(counts), k))
@@ -226,7 +208,7 @@ class NearestModel:
             ranked, distances = index.search(self.queries[queries], self.n_train)
             shape = (len(ranked), len(sizes))
             counts = np.empty(shape, np.int64)
-            ranks = np.empty((*shape, min(self.neighbourhood.depth, self.n_train)), np.int64)
+            ranks = np.empty((*shape, min(self._depth, self.n_train)), np.int64)
             nearest_at_steps(joins[ranked], ranks, counts)
             rows = np.arange(len(ranked))[:, np.newaxis, np.newaxis]
             flat = (counts.size, ranks.shape[2])
@@ -235,7 +217,7 @@ class NearestModel:
             asked = np.repeat(np.arange(queries.start, queries.stop), len(sizes))
             return self.predict(self.labels[near], gaps, counts.ravel(), asked).reshape(shape)
 
-        bytes_per_query = 24 * self.n_train + 32 * len(sizes) * self.neighbourhood.depth
+        bytes_per_query = 24 * self.n_train + 32 * len(sizes) * self._depth
         scores = self._follow(predictions, len(sizes), bytes_per_query, progress)
         if members.size == 0 and self._codes is not None:
             scores[sizes == 0] = 0.0  # no point, no class
@@ -260,7 +242,7 @@ class NearestModel:
         labels_after = self.encode(relabelled, "the new labels")
         changes = np.full(self.n_train, len(counts))
         changes[order] = np.searchsorted(counts, np.arange(1, len(order) + 1))
-        index, depth = self._index(), min(self.neighbourhood.depth, self.n_train)
+        index, depth = self._index(), min(self._depth, self.n_train)
 
         def predictions(queries: slice) -> FloatArray:
             near, gaps = index.search(self.queries[queries], depth)
@@ -274,9 +256,10 @@ class NearestModel:
         return self._follow(predictions, len(counts), 32 * depth + 8 * len(counts), progress)
 
     def _index(self) -> BruteIndex:
-        near = self.neighbourhood
-        params = with_estimates(self.X, near.metric, near.metric_params) if near.metric != "precomputed" else None
-        return BruteIndex(self.X, near.metric, metric_params=params, n_jobs=1)  # blocks of queries are in threads
+        metric, params = self._neighbours.metric.name, self._neighbours.metric.parameters
+        if metric != "precomputed":
+            params = with_estimates(self.X, metric, params)
+        return BruteIndex(self.X, metric, metric_params=params, n_jobs=1)  # blocks of queries are in threads
 
     def _follow(
         self, predictions: Callable[[slice], FloatArray], n_steps: int, bytes_per_query: int, progress: bool

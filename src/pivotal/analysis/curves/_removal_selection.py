@@ -18,6 +18,7 @@ from pivotal.analysis._ranked_inputs import (
     name_of,
 )
 from pivotal.analysis.curves.curve import Curve
+from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import IndexArray
 
@@ -33,9 +34,9 @@ def removal_curve(
     *,
     order: str | npt.ArrayLike = "lowest",
     model: Any = None,
-    k: int = 5,
-    weights: Any = "uniform",
-    metric: Any = "euclidean",
+    k: int = default(5),
+    weights: Any = default("uniform"),
+    metric: Any = default("euclidean"),
     metric_params: Mapping[str, Any] | None = None,
     scoring: Any = "accuracy",
     steps: int | npt.ArrayLike | None = None,
@@ -96,10 +97,10 @@ def removal_curve(
     array([0.67, 1.  , 0.67, 0.67, 0.  ])
     """
     from pivotal.analysis.curves._curve_models import default_steps, make_model
-    from pivotal.analysis.curves._nearest_curves import Neighbourhood
+    from pivotal.analysis.curves._nearest_curves import neighbours_of
 
     data = (X_train, y_train, X_test, y_test)
-    near = Neighbourhood.of(model, k, weights, metric, metric_params)
+    near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)
     run = make_model(data, model, near, scoring, n_jobs)
     queue = as_order(order, values, run.n_train, as_generator(random_state))
     counts = as_counts(steps, len(queue), run.n_train, default=default_steps(model))
@@ -121,9 +122,9 @@ def selection_curve(
     order: str | npt.ArrayLike = "highest",
     warm_start: int | float | npt.ArrayLike = 0,
     model: Any = None,
-    k: int = 5,
-    weights: Any = "uniform",
-    metric: Any = "euclidean",
+    k: int = default(5),
+    weights: Any = default("uniform"),
+    metric: Any = default("euclidean"),
     metric_params: Mapping[str, Any] | None = None,
     scoring: Any = "accuracy",
     steps: int | npt.ArrayLike | None = None,
@@ -162,10 +163,10 @@ def selection_curve(
     array([0.  , 0.67, 0.67, 1.  , 0.67])
     """
     from pivotal.analysis.curves._curve_models import default_steps, make_model
-    from pivotal.analysis.curves._nearest_curves import Neighbourhood
+    from pivotal.analysis.curves._nearest_curves import neighbours_of
 
     data = (X_train, y_train, X_test, y_test)
-    near = Neighbourhood.of(model, k, weights, metric, metric_params)
+    near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)
     run = make_model(data, model, near, scoring, n_jobs)
     # Two streams, so that the warm start does not depend on whether the order is random too.
     first, second = as_generator(random_state).spawn(2)

@@ -214,7 +214,7 @@ class EditableVoters:
         Parameters
         ----------
         lock : context manager
-            Held by whoever edits, and here only for moments.
+            Held while rows are edited, and here only for moments.
         wait : callable, optional
             Called between blocks of rows; returns when there is time for more.
         """

@@ -121,7 +121,7 @@ def votes_of_leaves(
 
 
 def count_trees(n_rows: int, n_trees: int) -> int:
-    """Return how many trees give every row as many votes as so many would where rows are few.
+    """Return how many trees give every row as many votes as this many would where rows are few.
 
     A tree votes on the rows that were not drawn for it: 37 % of few rows, and nearly all of many, of which it is grown
     on some.

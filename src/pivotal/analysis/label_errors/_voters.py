@@ -56,7 +56,7 @@ def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str,
     unknown = [name for name in asked if name not in VOTERS]
     if unknown or not asked:
         got = f"got {unknown[0]!r}" if unknown else "got none"
-        raise ValueError(f"voters must be some of {', '.join(VOTERS)}; {got}. Leave them out for the usual ones.")
+        raise ValueError(f"voters must be some of {', '.join(VOTERS)}; {got}. Omit them for the usual ones.")
     if "forest" in asked and not n_trees:
         raise ValueError("a forest needs trees to vote; got n_trees=0. Set n_trees=100, or omit it from voters.")
     return tuple(name for name in VOTERS if name in asked)

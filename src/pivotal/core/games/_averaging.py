@@ -211,7 +211,7 @@ class Regression(Game):
 
     def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         if labels is None or targets is None:
-            raise ValueError("Regression: the spread depends on the responses; got none. Pass labels and targets.")
+            raise ValueError("Regression: the range depends on the responses; got none. Pass labels and targets.")
         reachable = np.array([float(self._empty), np.min(labels), np.max(labels)])  # the extreme predictions
         return float(np.max((np.asarray(targets)[:, np.newaxis] - reachable) ** 2))
 

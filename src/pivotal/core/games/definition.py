@@ -101,7 +101,7 @@ class Game(ABC):
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
         """Return c such that omitting all ranks beyond m moves a value by at most c * reach(m - 1) * range.
 
-        Two marginal contributions differ by at most twice the spread. They differ by at most the spread itself when
+        Two marginal contributions differ by at most twice the range. They differ by at most the range itself when
         a point can only help or only hurt, which holds for two-class votes that do not grow with the distance:
         `votes_fall` says that they do not.
         """
@@ -161,4 +161,4 @@ def as_fraction(number: Any) -> Fraction:
 def check_classes(game: Game, classes: object) -> None:
     """Raise if a label set was given to a game that has no classes."""
     if classes is not None and game.task == "regression":
-        raise ValueError(f"classes are for games of classes; got some with utility={str(game)!r}. Leave them out.")
+        raise ValueError(f"classes are for games of classes; got some with utility={str(game)!r}. Omit them.")

@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = ["bytes_of", "package_of", "parts_of_data"]
 
-_PIECE = 1 << 24  # so many bytes of an array that does not lie in one piece are copied at a time
+_PIECE = 1 << 24  # bytes copied at a time of an array that does not lie in one piece
 
 
 def parts_of_data(content: Any) -> tuple[Any, ...] | None:

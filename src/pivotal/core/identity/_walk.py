@@ -47,7 +47,7 @@ def token(*objects: Any) -> str:
     """Return a short text that stands for the content of objects, the same in every process.
 
     A change of anything that counts changes it: code, defaults, captured variables, globals that are used, functions
-    of one's own modules, the state of objects, the bytes of arrays, the version of this package. The order of
+    of the user's modules, the state of objects, the bytes of arrays, the version of this package. The order of
     dictionaries and sets does not count, nor do names, places in files, or how arrays lie in memory; nor do counters
     and logs that code keeps and does not use.
 

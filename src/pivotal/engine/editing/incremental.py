@@ -291,7 +291,7 @@ class EditableEngine:
 
         Parameters
         ----------
-        state : Scene
+        state : EditState
             Who is there from now on.
         touched : bool array of shape (n_queries,)
             Which queries of the scene must be valued again, new ones among them.

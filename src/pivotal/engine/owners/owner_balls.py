@@ -123,7 +123,7 @@ class BallGame(OwnerGame):
         twice = owners._replace(codes=np.repeat(np.arange(n_owners, dtype=np.int32), 2))
         spec = Spec.of(utility=self.game, semivalue=semivalue, k=self.k, tol=0.0)
         super().__init__(spec, twice, self.labels, n_classes)
-        # Whoever has no point in a ball changes nothing there: coalitions of the others are distinguished.
+        # An owner without a point in a ball changes nothing there: coalitions of the others are distinguished.
         self.looked_at = holdings.max_present
 
     @property

@@ -33,7 +33,7 @@ class Picture:
     part : str
         What its file is called after the experiment; empty for the main figure.
     caption : str
-        What it shows, for those who see it and those who do not.
+        What it shows, in words: also its alternative text.
     draw : callable
         From the table to the figure; None where the table has nothing to draw.
     """

@@ -75,7 +75,7 @@ def draw_task(cell: Cell, source: DataSource) -> ExperimentTask:
 
 
 def held_out_sizes(rows: int) -> tuple[int, int, int]:
-    """Return how many of so many rows are training points, test points and fresh points.
+    """Return how many of n rows are training points, test points and fresh points.
 
     Examples
     --------

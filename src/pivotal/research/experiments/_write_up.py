@@ -23,7 +23,7 @@ _THUMBNAIL: Final = 320  # pixels across
 
 
 def write_table(table: pd.DataFrame, target: Path) -> tuple[Path, pd.DataFrame]:
-    """Write a table, and return it as whoever reads the file will see it."""
+    """Write a table, and return it as a reader of the file will see it."""
     import pandas as pd
 
     text = table.to_csv(index=False, lineterminator="\n", float_format="%.6g")

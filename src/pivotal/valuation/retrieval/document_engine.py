@@ -33,7 +33,7 @@ class DocumentEngine(Engine):
         The game, and what documents beyond the lists could change.
     n_jobs : int or None
         Threads.
-    recorder : Keeper, optional
+    recorder : PerQueryRecorder, optional
         Keeps the values of single queries.
     """
 

@@ -41,7 +41,7 @@ class RetrievalSampler(SamplingEngine):
         What a sample is, when to stop, and from where to draw.
     n_jobs : int or None
         Threads.
-    recorder : Keeper, optional
+    recorder : PerQueryRecorder, optional
         Keeps the estimates of single queries; for plans whose number of samples is known beforehand.
     """
 

@@ -57,7 +57,7 @@ class RetrievalSpec:
         if spec.per_query and any(limit is not None for limit in limits[1:3]):
             raise ValueError(
                 "values per query are kept of exact games, and of a number of samples that is known; got target_se or "
-                "max_time. Use n_samples, or leave per_query out."
+                "max_time. Use n_samples, or omit per_query."
             )
         as_plan("coalitions" if method == "auto" else method, *limits)
         return spec
