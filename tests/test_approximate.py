@@ -323,8 +323,7 @@ def test_metrics_they_do_not_know(name):
     X = np.zeros((4, 2))
     with pytest.raises(
         ValueError,
-        match=rf'neighbors="{name}" knows the metrics euclidean, l2, sqeuclidean, cosine.*, without parameters; '
-        r'got \'jaccard\'. Use neighbors="brute" or "ball_tree"\.',
+        match=rf'neighbors="{name}" knows the metrics .*; got \'jaccard\'. Use neighbors="brute" or "ball_tree"\.',
     ):
         as_index(name, X, metric="jaccard")
     with pytest.raises(ValueError, match=r'; got np_dot. Use neighbors="brute"\.'):

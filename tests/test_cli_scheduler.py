@@ -213,7 +213,7 @@ LABEL = ["--label", "species"]
         ),
         (
             ["gaps.parquet", *LABEL, "--missing", "reject"],
-            r"column 'a' of gaps\.parquet must have no gaps with --missing reject; 1 of 60 cells are",
+            r"column 'a' of gaps\.parquet must have no gaps with --missing reject; 1 of 60 cells",
         ),
         (
             ["train", *LABEL, "--features", "a,key"],
@@ -245,23 +245,23 @@ def test_what_is_wrong_with_the_tables(frame, address, capsys, arguments, messag
     [
         (
             ["--report", "r.html"],
-            "--report does not go with --scheduler: a report shows rows, which stay on the workers;",
+            "--report does not go with --scheduler: a report shows rows",
         ),
         (
             ["--split", "0.2"],
-            "--split does not go with --scheduler: rows are not held out on a cluster; put the test rows",
+            "--split does not go with --scheduler: rows are not held out",
         ),
         (
             ["--owner", "key"],
-            "--owner does not go with --scheduler: owners are shown in the report, which needs all rows",
+            "--owner does not go with --scheduler: owners are shown",
         ),
         (
             ["--text", "key"],
-            "--text does not go with --scheduler: text is shown beside rows, which stay on the workers;",
+            "--text does not go with --scheduler: text is shown",
         ),
         (
             ["--image", "key"],
-            "--image does not go with --scheduler: images are shown in the report, which needs all rows",
+            "--image does not go with --scheduler: images are shown",
         ),
         (["-o", "no/v.csv"], "cannot write no/v.csv: the directory"),
         (["-o", "v.npz"], "results cannot be written to v.npz"),

@@ -106,16 +106,15 @@ def test_features_of_a_network_are_preferred_to_pixels(tmp_path):
     [
         (
             {"name": "wind"},
-            r"wind was not found: put wind.npz into a folder named by data_home= or PIVOTAL_DATA, "
-            r"or pass download=True while online\.$",
+            r"wind was not found: put wind.npz into a folder .*, or pass download=True",
         ),
         (
             {"name": "fraud"},
-            r"fraud was not found: put fraud.npz or fraud_10k.npz into a folder .*, or pass download=True while",
+            r"put fraud.npz or fraud_10k.npz into a folder .*, or pass download=True",
         ),
         (
             {"name": "fraud", "variant": "10k", "download": True},  # OpenML does not have it, so it is not asked
-            r"fraud was not found: put fraud_10k.npz into a folder named by data_home= or PIVOTAL_DATA\.$",
+            r"put fraud_10k.npz into a folder named by data_home= or PIVOTAL_DATA\.$",
         ),
     ],
 )
@@ -171,7 +170,7 @@ WITH_NAN = np.where(np.arange(5404)[:, None] == 7, np.float32("nan"), HELD["X"])
         ({"y": HELD["y"][:-1]}, r"must hold a table X and a label y per row; got shapes"),
         (
             {"X": np.array([[{}]])},
-            r"phoneme.npz is no npz file of plain arrays, or damaged \(Object arrays cannot be loaded",
+            r"phoneme.npz is not an .npz file of plain arrays, .* \(Object arrays cannot",
         ),
     ],
 )
@@ -201,7 +200,7 @@ def test_a_damaged_file_is_said_to_be(folder, damage):
         bits = whole[:5000] + bytes(255 - byte for byte in whole[5000:5100]) + whole[5100:]
         path.write_bytes({"cut": whole[: len(whole) // 2], "bits": bits, "text": b"X,y\n1,2\n", "empty": b""}[damage])
     with pytest.raises(
-        ValueError, match=r"phoneme.npz (is no npz file of plain arrays|must hold the arrays X)"
+        ValueError, match=r"phoneme.npz (is not an .npz file of plain arrays|must hold the arrays X)"
     ) as caught:
         load("phoneme", data_home=folder)
     assert "\n" not in str(caught.value)

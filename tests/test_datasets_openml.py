@@ -203,7 +203,7 @@ def test_a_data_set_without_a_target_is_refused(openml):
 def test_what_openml_does_not_have_says_what_to_do():
     with pytest.raises(
         FileNotFoundError,
-        match=r"cpu was not found \(OpenML 761 could not be .*data_id 761 not found.*: put cpu.npz into a folder",
+        match=r"cpu was not found \(OpenML 761 could not be .*: put cpu.npz into a folder",
     ):
         load("cpu")
     with pytest.raises(FileNotFoundError, match=r"\(OpenML cpu_act version 7 could .*\): go online to download it"):

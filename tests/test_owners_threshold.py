@@ -240,7 +240,7 @@ def test_the_result_says_what_was_played() -> None:
         ({"utility": "threshold(-1)"}, "radius must be a finite number of at least 0"),
         (
             {"owners": np.arange(40), "utility": Threshold(9.0), "method": "exact"},
-            r"at most 16777216 cases per query; 40 owners with points in one ball make 2\^40\. Use method=",
+            r"at most 16777216 cases per query; 40 owners with points in one ball make 2\^40",
         ),
     ],
     ids=str,

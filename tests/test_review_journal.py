@@ -94,7 +94,7 @@ def test_other_content_is_refused_and_left_alone(tmp_path, opened):
 def test_files_that_are_no_journals_are_refused_and_left_alone(tmp_path):
     text = tmp_path / "notes.db"
     text.write_bytes(b"x" * 5000)
-    with pytest.raises(JournalError, match="no journal"):
+    with pytest.raises(JournalError, match="is not a journal"):
         Journal(text, FACTS)
     assert text.read_bytes() == b"x" * 5000
     other = tmp_path / "other.db"

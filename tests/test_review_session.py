@@ -734,7 +734,7 @@ def test_what_the_command_cannot_do_is_one_sentence(tmp_path, table, capsys):
     (tmp_path / "train.csv.review.db").write_bytes(b"no journal" * 600)
     assert main(["review", str(table), "--label", "y", "--no-open", "--quiet", "--trees", "0"]) == 2
     said = capsys.readouterr()
-    assert "no journal of pivotal review" in said.err
+    assert "not a journal of pivotal review" in said.err
     assert "Review at" not in said.out  # before the work, and before there is a page
 
 

@@ -505,7 +505,7 @@ def labelled_vectors(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "fix"),
     [
-        (["emb.npy"], "name the table that has the labels, with --embeddings emb.npy beside it, or both arrays as"),
+        (["emb.npy"], "with --embeddings emb.npy beside it, or both arrays as"),
         (["emb.npy", "--label", "y"], "emb.npy holds vectors and no labels; name the table that has the labels"),
         (["emb.npy", "labels.csv", "--label", "y"], "Vectors of the table's rows go beside it: --embeddings emb.npy."),
         (["emb.npy,labels.csv", "--label", "y"], "go beside it: labels.csv --embeddings emb.npy."),
@@ -513,7 +513,7 @@ def labelled_vectors(tmp_path, monkeypatch):
         (["labels.csv", "--label", "y", "--embed", "none"], "omit --embed none, which keeps these from being"),
         (
             ["labels.csv", "--label", "y", "--embed", "none", "--features", "text"],
-            "cannot be a feature: it is text with too many different values; omit --embed none to embed it",
+            "text with too many different values; omit --embed none",
         ),
         (["labels.csv", "--label", "y", "--embed-options", "batchsize=3"], "tfidf has no option 'batchsize'; it has"),
         (["labels.csv", "--label", "y", "--embed-options", "root=/"], "root cannot be chosen for embedders of a table"),

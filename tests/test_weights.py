@@ -215,9 +215,7 @@ def test_a_function_may_not_grow_with_distance():
 )
 def test_a_function_may_not_depend_on_the_rest_of_the_list(function):
     rows = np.array([[1.0, 2.0, 4.0], [1.0, 2.0, 9.0]])
-    with pytest.raises(
-        ValueError, match=r"depend on neither the length of the list nor other queries; got .* for query 5, and .*\."
-    ):
+    with pytest.raises(ValueError, match=r"neither the length of the list nor other queries; got .* for query 5"):
         weigh(as_weights(function), rows, 1, first=5)
 
 

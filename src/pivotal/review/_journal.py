@@ -110,7 +110,7 @@ class Journal:
             if error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT:
                 raise _damaged(path, error) from error
             raise JournalError(
-                f"{path} is no journal of pivotal review ({error}); move it away, or name another with --journal."
+                f"{path} is not a journal of pivotal review ({error}); move it away, or name another with --journal."
             ) from error
 
     def _open(self, facts: dict[str, str]) -> None:

@@ -50,7 +50,9 @@ def read_file(path: Path, variant: Variant) -> tuple[AnyArray, npt.NDArray[np.in
         raise PermissionError(f"cannot read {path}: {error.strerror}.") from error
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise ValueError(f"{path} is no npz file of plain arrays, or damaged ({reason}); copy it again.") from error
+        raise ValueError(
+            f"{path} is not an .npz file of plain arrays, or damaged ({reason}); copy it again."
+        ) from error
     if len(arrays) < 2:
         raise ValueError(f"{path} must hold the arrays X and y; got {names}.")
     return check_arrays(arrays["X"], arrays["y"], variant, str(path))
