@@ -14,8 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import reference
-from pivotal.core.conventions import Convention, conventions
-from pivotal.core.games import Game, Hard, Plurality, Soft, as_game
+from pivotal.core.games import Convention, Game, Hard, Plurality, Soft, as_game, conventions
 from pivotal.core.semivalues import as_semivalue
 from pivotal.core.verify import verify
 from pivotal.valuation.from_neighbors import value_from_neighbors

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pivotal.analysis.selection import Selection, remove_harmful, select
     from pivotal.baselines.retraining import value_by_retraining
     from pivotal.core.config import config_context, get_config, set_config
-    from pivotal.core.conventions import Convention, conventions
     from pivotal.core.games import (
         DCG,
         NDCG,
         BestOf,
+        Convention,
         Game,
         Hard,
         Hit,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Regression,
         Soft,
         Threshold,
+        conventions,
     )
     from pivotal.core.method_choice import Coalitions, Exact, Permutations, method
     from pivotal.core.methods import Method, methods
@@ -131,7 +132,6 @@ __all__ = [
 
 _HOME = {
     "core.version": ["__version__"],
-    "core.conventions": ["Convention", "conventions"],
     "baselines.retraining": ["value_by_retraining"],
     "analysis.checkup": ["CheckUp", "check"],
     "analysis.label_errors": ["LabelErrors", "clean", "find_label_errors"],
@@ -141,6 +141,7 @@ _HOME = {
         "DCG",
         "NDCG",
         "BestOf",
+        "Convention",
         "Game",
         "Hard",
         "Hit",
@@ -152,6 +153,7 @@ _HOME = {
         "Regression",
         "Soft",
         "Threshold",
+        "conventions",
     ],
     "core.methods": ["Method", "methods"],
     "core.method_choice": ["Coalitions", "Exact", "Permutations", "method"],

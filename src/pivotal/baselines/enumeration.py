@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.conventions import Convention
-from pivotal.core.games import Game
+from pivotal.core.games import Convention, Game
 from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Semivalue

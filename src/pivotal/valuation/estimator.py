@@ -12,8 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pivotal.core.config import Resources
-from pivotal.core.conventions import Convention
-from pivotal.core.games import Game
+from pivotal.core.games import Convention, Game
 from pivotal.core.method_choice import MethodChoice, as_choice
 from pivotal.core.metric_settings import Metric
 from pivotal.core.plan import METHODS, as_plan

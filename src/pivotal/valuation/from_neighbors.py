@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.config import Resources
-from pivotal.core.conventions import Convention
-from pivotal.core.games import Game, Threshold
+from pivotal.core.games import Convention, Game, Threshold
 from pivotal.core.given import default, is_default
 from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.method_choice import MethodChoice

@@ -8,8 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from pivotal.core.config import Resources
-from pivotal.core.conventions import Convention
-from pivotal.core.games import Game
+from pivotal.core.games import Convention, Game
 from pivotal.core.given import default, is_default
 from pivotal.core.method_choice import MethodChoice
 from pivotal.core.methods import Method

@@ -10,6 +10,7 @@ coalition. These choices are options of the game, so that `repr` shows them.
 """
 
 from pivotal.core.games._averaging import Regression, Soft, Threshold
+from pivotal.core.games._conventions import Convention, conventions
 from pivotal.core.games._mixture import Mixture
 from pivotal.core.games._names import as_game
 from pivotal.core.games._ranking_metrics import (
@@ -30,6 +31,7 @@ __all__ = [
     "DCG",
     "NDCG",
     "BestOf",
+    "Convention",
     "Game",
     "Hard",
     "Hit",
@@ -45,4 +47,5 @@ __all__ = [
     "as_game",
     "as_retrieval_game",
     "check_classes",
+    "conventions",
 ]

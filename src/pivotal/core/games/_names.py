@@ -8,6 +8,7 @@ from typing import Any
 
 from pivotal.core.calls import read_call
 from pivotal.core.games._averaging import Regression, Soft, Threshold
+from pivotal.core.games._conventions import Convention, conventions
 from pivotal.core.games._voting_games import Hard, Plurality
 from pivotal.core.games.definition import Game
 from pivotal.core.validation import is_number
@@ -21,20 +22,6 @@ _SHORT: Mapping[str, Game] = MappingProxyType(
         "soft": Soft(),
         "soft-k": Soft(divide_by="k"),
         "regression": Regression(),
-    }
-)
-
-# Which paper or library plays which game; pivotal.conventions adds the rest of what each of them does.
-_PUBLISHED: Mapping[str, Game] = MappingProxyType(
-    {
-        "zhang2026": Hard(),
-        "jia2019": Soft(divide_by="k"),
-        "wang2023": Soft(divide_by="size"),
-        "wang2024": Hard(other_classes="ignore", scale="sum"),
-        "shapiq": Hard(tie="win", other_classes="ignore"),
-        "pydvl": Soft(divide_by="k"),
-        "opendataval": Soft(divide_by="k"),
-        "dattri": Soft(divide_by="k"),
     }
 )
 
@@ -66,15 +53,16 @@ def as_game(utility: object) -> Game:
     >>> as_game("threshold(0.5)")
     Threshold(radius=0.5, empty=None)
     """
-    # A convention is made of games, and is known here by the one that it carries.
-    game = getattr(utility, "game", utility)
+    game = utility.game if isinstance(utility, Convention) else utility
     if isinstance(game, Game):
         if game.task == "retrieval":
             raise ValueError(f"{game!r} is a game of rankings, not of labels. Use pivotal.value_retrieval.")
         return game
     if not isinstance(game, str):
         raise TypeError(f"utility must be a name or a Game; got {game!r}. {_names()}")
-    named = _SHORT.get(game) or _PUBLISHED.get(game) or _as_object(game)
+    if game in conventions:
+        return conventions[game].game
+    named = _SHORT.get(game) or _as_object(game)
     if named is None:
         raise ValueError(f"utility must name a game; got {game!r}. {_names()}")
     return named
@@ -92,5 +80,5 @@ def _as_object(text: str) -> Game | None:
 
 
 def _names() -> str:
-    names, published = ", ".join((*_SHORT, "threshold(0.5)")), ", ".join(_PUBLISHED)
+    names, published = ", ".join((*_SHORT, "threshold(0.5)")), ", ".join(conventions)
     return f"Use one of {names}, a convention ({published}), or an object such as Hard()."

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.config import Resources
-from pivotal.core.conventions import Convention
-from pivotal.core.games import Game
+from pivotal.core.games import Convention, Game
 from pivotal.core.progress import tqdm
 from pivotal.core.query_weights import QueryWeights, as_query_weights
 from pivotal.core.semivalues import Semivalue

@@ -30,7 +30,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.games import Game, as_game
+from pivotal.core.games._averaging import Soft
+from pivotal.core.games._voting_games import Hard
+from pivotal.core.games.definition import Game
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.weights import check_bits
 
@@ -141,13 +143,13 @@ _JIA = (
 
 
 def _soft_over_k(name: str, reference: str) -> Convention:
-    return Convention(name, as_game(name), "shapley", _UNIFORM, None, "mean", reference)
+    return Convention(name, Soft(divide_by="k"), "shapley", _UNIFORM, None, "mean", reference)
 
 
 _ALL = (
     Convention(
         name="zhang2026",
-        game=as_game("zhang2026"),
+        game=Hard(),
         semivalue="banzhaf",
         weights="non-increasing in the distance, in 2^bits equally spaced bins up to the largest",
         bits=7,
@@ -158,7 +160,7 @@ _ALL = (
     _soft_over_k("jia2019", _JIA),
     Convention(
         name="wang2023",
-        game=as_game("wang2023"),
+        game=Soft(divide_by="size"),
         semivalue="shapley",
         weights=_UNIFORM,
         bits=None,
@@ -168,7 +170,7 @@ _ALL = (
     ),
     Convention(
         name="wang2024",
-        game=as_game("wang2024"),
+        game=Hard(other_classes="ignore", scale="sum"),
         semivalue="shapley",
         weights="distances over the largest, exp(-d / temperature) over its largest, round(w * (2^bits - 1))",
         bits=3,
@@ -180,7 +182,7 @@ _ALL = (
     ),
     Convention(
         name="shapiq",
-        game=as_game("shapiq"),
+        game=Hard(tie="win", other_classes="ignore"),
         semivalue="shapley",
         weights="smallest distance over distance (where some are 0, those get 1 and the others 0), round(w * 2^bits)",
         bits=3,
