@@ -18,11 +18,11 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"owners": ["a"]}, r"owners must have one entry per training point, shape \(2,\); got shape \(1,\)"),
-        ({"owners": [["a", "b"]]}, r"owners must have one entry .* got shape \(1, 2\)"),
-        ({"owners": "ab"}, r"owners must have one entry .* got shape \(\)"),
-        ({"owners": ["a", None]}, "owners must name an owner for every training point; got 1 missing"),
-        ({"owners": [np.nan, 1.0]}, "owners must name an owner for every training point; got 1 missing"),
+        ({"owners": ["a"]}, r"groups must have one entry per training point, shape \(2,\); got shape \(1,\)"),
+        ({"owners": [["a", "b"]]}, r"groups must have one entry .* got shape \(1, 2\)"),
+        ({"owners": "ab"}, r"groups must have one entry .* got shape \(\)"),
+        ({"owners": ["a", None]}, "groups must name a group for every training point; got 1 missing"),
+        ({"owners": [np.nan, 1.0]}, "groups must name a group for every training point; got 1 missing"),
         ({"k": 0}, "k must be an integer of at least 1; got k=0"),
         ({"tol": -1.0}, "tol must be a finite number"),
         ({"bits": 0}, "bits must be an integer"),
@@ -64,7 +64,7 @@ def test_bad_input_is_explained(change: dict[str, Any], message: str) -> None:
         ({"indices": [[]]}, "indices must have a row per query"),
         ({"votes": [[1, -1]]}, "votes must be integers"),
         ({"votes": [[1, 2]], "utility": "soft-k"}, "takes unweighted"),
-        ({"owners": ["a"]}, "owners must have one entry per training point"),
+        ({"owners": ["a"]}, "groups must have one entry per training point"),
     ],
 )
 def test_bad_lists_are_explained(change: dict[str, Any], message: str) -> None:

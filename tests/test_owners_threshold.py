@@ -236,7 +236,7 @@ def test_the_result_says_what_was_played() -> None:
         ({"n_samples": 1}, "n_samples must be an integer of at least 2"),
         ({"method": "exact", "target_se": 0.1}, "target_se is for sampling"),
         ({"query_weights": [1.0]}, "query_weights"),
-        ({"owners": ["ann"]}, r"owners must have one entry per training point, shape \(40,\)"),
+        ({"owners": ["ann"]}, r"groups must have one entry per training point, shape \(40,\)"),
         ({"utility": "threshold(-1)"}, "radius must be a finite number of at least 0"),
         (
             {"owners": np.arange(40), "utility": Threshold(9.0), "method": "exact"},

@@ -16,10 +16,10 @@ import reference
 from effort import examples
 from pivotal import KNNValuation, value, value_from_neighbors
 from pivotal.core.spec import Spec
-from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners
 from pivotal.engine.owners.owner_game import OwnerGame
 from pivotal.engine.totals import QueryTotals, Utilities
+from pivotal.results.owner_codes import Owners
 from pivotal.results.values import Values
 from strategies import semivalues
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis._ranked_inputs import Scores, as_scores
-from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.types import FloatArray
 from pivotal.core.validation import check_positive, is_integer
+from pivotal.results.owner_codes import Owners
 from pivotal.results.values import Values
 
 __all__ = ["payouts"]
@@ -109,11 +110,11 @@ def _interval(
         )
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")
-    codes, found = pd.factorize(pd.Series(_names(owners, len(values))))
+    by = Owners.of(owners, len(values))
     draws = []
     for drawn in values.resampled():
-        claims = np.zeros((len(drawn), len(found)))
-        np.add.at(claims.T, codes, drawn.T)
+        claims = np.zeros((len(drawn), len(by.names)))
+        np.add.at(claims.T, by.codes, drawn.T)
         claims = np.maximum(claims, 0.0) if non_negative else claims
         total = claims.sum(axis=1, keepdims=True)
         draws.append(np.where(total > 0.0, budget * claims / np.where(total > 0.0, total, 1.0), np.nan))
@@ -124,29 +125,11 @@ def _interval(
 
 def _by_owner(scores: FloatArray, owners: npt.ArrayLike) -> tuple[list[Fraction], pd.Series]:
     """Return the exact sum of each owner's values, and the number of their points."""
-    names = pd.Series(_names(owners, len(scores)))
-    missing = int(names.isna().sum())
-    if missing:
-        raise ValueError(
-            f"owners must name an owner for every training point; got {missing} missing. "
-            "Give points without an owner a name of their own, for example 'unknown'."
-        )
-    codes, found = pd.factorize(names)
-    counts = np.bincount(codes)
-    together = scores[np.argsort(codes, kind="stable")]
+    by = Owners.of(owners, len(scores))
+    together = scores[np.argsort(by.codes, kind="stable")]
     # Each sum is rounded once; from there on everything is a fraction.
-    sums = [Fraction(math.fsum(part)) for part in np.split(together, np.cumsum(counts)[:-1])]
-    points = pd.Series(counts, index=pd.Index(found, name="owner"), name="points")
-    return sums, points
-
-
-def _names(owners: npt.ArrayLike, n_train: int) -> AnyArray:
-    names = np.asarray(owners)
-    if names.dtype.kind in "US" and isinstance(owners, (list, tuple)):
-        names = np.asarray(owners, dtype=object)  # a number beside text must not turn into text
-    if names.shape != (n_train,):
-        raise ValueError(f"owners must have one entry per training point, shape ({n_train},); got shape {names.shape}.")
-    return names
+    sums = [Fraction(math.fsum(part)) for part in np.split(together, np.cumsum(by.points)[:-1])]
+    return sums, pd.Series(by.points, index=pd.Index(by.names, name="owner"), name="points")
 
 
 def _blur(values: Any, scores: FloatArray) -> float:

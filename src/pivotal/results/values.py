@@ -18,7 +18,7 @@ from pivotal.core.types import AnyArray, IndexArray
 from pivotal.results.bounds import scaled_bound
 from pivotal.results.certainty import CertainValues
 from pivotal.results.explain import Explanation, explain_query
-from pivotal.results.ids import one_dimensional
+from pivotal.results.owner_codes import Owners
 from pivotal.results.value_record import as_count
 
 if TYPE_CHECKING:
@@ -311,14 +311,9 @@ class Values(CertainValues):
         >>> values.by_owner(["ann", "bob", "ann"]).to_dict()
         {'ann': 1.0, 'bob': -0.5}
         """
-        names = pd.Series(one_dimensional("owners", owners, len(self)))
-        missing = int(names.isna().sum())
-        if missing:
-            raise ValueError(
-                f"owners must name an owner for every training point; got {missing} missing. "
-                "Give points without an owner a name of their own, for example 'unknown'."
-            )
-        sums = pd.Series(self.values, name="value").groupby(names.rename("owner"), sort=False).sum()
+        by = Owners.of(owners, len(self))
+        sums = pd.Series(self.values, name="value").groupby(by.codes).sum()
+        sums.index = pd.Index(by.names, name="owner")
         return sums.sort_values(ascending=False, kind="stable")
 
     def __repr__(self) -> str:

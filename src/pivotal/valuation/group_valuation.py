@@ -17,13 +17,13 @@ from pivotal.core.validation import check_same_length
 from pivotal.core.version import __version__
 from pivotal.engine.joblib_backend import warn_backend_unused
 from pivotal.engine.owners.owner_balls import BallGame, Holdings, search_balls
-from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_engines import ExactOwners, SampledOwners
 from pivotal.engine.owners.owner_game import OwnerGame, make_owner_game
 from pivotal.engine.owners.owner_lists import keep_nearest, search_cells
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.engine.sampling.drawing import check_sampled_votes
 from pivotal.neighbors import NeighborAudit, Verdict, as_index, fitting_queries
+from pivotal.results.owner_codes import Owners
 from pivotal.results.values import Values
 from pivotal.valuation.point_valuation import read_points, read_queries
 
@@ -73,7 +73,7 @@ class GroupValuation:
             )
         task, classes = spec.game.task, spec.classes
         labels, targets, encoding = LabelEncoding.of(task, y_train, y_test, classes=classes, tables=False)
-        owners = Owners.of(groups, len(labels))
+        owners = Owners.of(groups, len(labels), "groups")
         spec.method.plan  # noqa: B018  # a search may take long: what cannot be sampled is said before
         weights = query_weights.of(targets, encoding.codes)
         return GroupValuation(spec, resources, owners, labels, targets, encoding.n_classes, weights)

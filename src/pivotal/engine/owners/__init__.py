@@ -1,6 +1,5 @@
 """Owners as players: the worth of a data provider that joins with all its points, or not at all.
 
-    owner_codes     names of owners to codes
     owner_lists     the nearest points of every owner, merged
     owner_game      what the kernels need: neighbours, utility of a coalition, its probability
     owner_balls     the same for games within a radius
@@ -11,7 +10,6 @@ query can ever vote, so a query is a game of at most k points per owner, however
 radius votes, it is a game of two numbers per owner: points in the ball, and right ones.
 """
 
-from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_game import chance_table, make_owner_scratch
 
-__all__ = ["Owners", "chance_table", "make_owner_scratch"]
+__all__ = ["chance_table", "make_owner_scratch"]

@@ -16,11 +16,11 @@ from pivotal.core.games import Soft, Threshold
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_game import OwnerGame, chance_table
 from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import Owned
 from pivotal.neighbors import ApproximateIndex, Balls, Index
+from pivotal.results.owner_codes import Owners
 
 __all__ = ["BallGame", "Holdings", "search_balls"]
 

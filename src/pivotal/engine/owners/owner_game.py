@@ -11,12 +11,12 @@ from pivotal.core.games import Hard, Mixture, Plurality, Regression, Soft
 from pivotal.core.semivalues import BetaShapley, Semivalue
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.engine.owners.owner_codes import Owners
 from pivotal.engine.owners.owner_lists import keep_nearest
 from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import VOTES, Owned, OwnerScratch, Rules
 from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE
+from pivotal.results.owner_codes import Owners
 
 __all__ = ["OwnerGame", "chance_table", "make_owner_game", "make_owner_scratch"]
 

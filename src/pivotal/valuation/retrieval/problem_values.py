@@ -12,9 +12,9 @@ from pivotal.core.plan import as_plan
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import is_lazy
 from pivotal.core.version import __version__
-from pivotal.engine.owners import Owners
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.neighbors import fitting_queries
+from pivotal.results.owner_codes import Owners
 from pivotal.results.values import Values
 from pivotal.valuation.retrieval._document_rows import RankingRecorder
 from pivotal.valuation.retrieval._source_players import Players
@@ -48,7 +48,8 @@ def value_problem(
         How much each query counts.
     """
     game, k, lazy = spec.game, spec.k, is_lazy(problem.indices)
-    owners = None if groups is None else Owners.of(group_names(groups, problem.documents), len(problem.documents))
+    names = problem.documents
+    owners = None if groups is None else Owners.of(group_names(groups, names), len(names), "groups")
     complete = problem.complete if spec.complete is None else spec.complete
     relevant = problem.judgements.has_relevant()
     if spec.no_relevant == "skip":

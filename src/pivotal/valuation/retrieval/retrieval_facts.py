@@ -11,8 +11,8 @@ import numpy as np
 from pivotal.core.games import Game
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_lazy
-from pivotal.engine.owners import Owners
 from pivotal.neighbors import blocks, fitting_queries
+from pivotal.results.owner_codes import Owners
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, judged_first
 from pivotal.valuation.retrieval.retrieval_truncation import max_missed

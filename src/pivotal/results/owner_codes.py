@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pivotal.core.types import AnyArray, CodeArray, IndexArray
+from pivotal.results.ids import one_dimensional
 
 __all__ = ["Owners"]
 
@@ -25,7 +26,7 @@ class Owners(NamedTuple):
     """Number of points of each owner."""
 
     @classmethod
-    def of(cls, owners: Any, n_train: int) -> Owners:
+    def of(cls, owners: Any, n_train: int, name: str = "owners") -> Owners:
         """Check what the user brought.
 
         Parameters
@@ -34,20 +35,21 @@ class Owners(NamedTuple):
             Owner of each training point.
         n_train : int
             Number of training points.
+        name : str
+            What the user calls them: owners, or groups.
+
+        Examples
+        --------
+        >>> Owners.of(["bob", "ann", "bob"], 3).points
+        array([2, 1])
         """
-        names = np.asarray(owners)
-        if names.dtype.kind in "US" and isinstance(owners, (list, tuple)):
-            names = np.asarray(owners, dtype=object)  # a number beside text must not turn into text
-        if names.shape != (n_train,):
-            raise ValueError(
-                f"owners must have one entry per training point, shape ({n_train},); got shape {names.shape}."
-            )
-        codes, found = pd.factorize(names)
+        codes, found = pd.factorize(one_dimensional(name, owners, n_train))
         missing = int((codes < 0).sum())
         if missing:
+            one = "an owner" if name == "owners" else "a group"
             raise ValueError(
-                f"owners must name an owner for every training point; got {missing} missing. "
-                "Give points without an owner a name of their own, for example 'unknown'."
+                f"{name} must name {one} for every training point; got {missing} missing. "
+                f"Give points without {one} a name of their own, for example 'unknown'."
             )
         return cls(codes.astype(np.int32), _plain(found), np.bincount(codes).astype(np.int64))
 
