@@ -12,6 +12,7 @@ import pandas as pd
 
 from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_components, number_groups
 from pivotal.analysis._ranked_inputs import Scores, as_scores, ids_of_points
+from pivotal.core.config import Resources
 from pivotal.core.labels import as_labels
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_k, check_positive, check_same_length
@@ -125,7 +126,7 @@ def redundancy(
     weights: Any = "uniform",
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
 ) -> Redundancy:
     """Find copies of training points, points without value, and points that no prediction needs.
 
@@ -148,13 +149,14 @@ def redundancy(
         A value of at most this, either way, counts as zero. By default the error bound of the values, or 0.
     k, weights, metric, metric_params
         The nearest-neighbour model, as in `value`.
-    n_jobs : int, default=-1
-        Threads; -1 is one per processor.
+    n_jobs : int, optional
+        Threads; -1 is one per processor, and the default unless `pivotal.set_config` says otherwise.
 
     Returns
     -------
     Redundancy
     """
+    n_jobs = Resources.of(n_jobs=n_jobs).n_jobs
     X = check_features(X_train, "X_train")
     labels = np.asarray(y_train) if _are_numbers(y_train) else as_labels(y_train, "y_train")
     check_same_length(X, labels, "X_train", "y_train")

@@ -18,6 +18,7 @@ from pivotal.analysis._ranked_inputs import (
     name_of,
 )
 from pivotal.analysis.curves.curve import Curve
+from pivotal.core.config import Resources
 from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import AnyArray, IndexArray
@@ -75,9 +76,9 @@ def repair(
     scoring: Any = "accuracy",
     steps: int | npt.ArrayLike | None = None,
     label: str | None = None,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     random_state: RandomState = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Repair:
     """Give the least valuable points another label, one after the other, and follow the score of a model.
 
@@ -123,6 +124,7 @@ def repair(
     from pivotal.analysis.curves._curve_models import default_steps, make_model, task_of
     from pivotal.analysis.curves._nearest_curves import neighbours_of
 
+    resources = Resources.of(n_jobs=n_jobs, progress=progress)
     near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)
     task = task_of(scoring, model, y_train)
     given = read_labels(y_train, "y_train", task)
@@ -132,12 +134,12 @@ def repair(
     queue = queue[: counts[-1]]
     repaired = given.copy()
     if len(queue):
-        new = new_labels(how, queue, given, X_train, task, near, n_jobs)
+        new = new_labels(how, queue, given, X_train, task, near, resources.n_jobs)
         repaired = repaired.astype(_common_dtype(given, new))
         repaired[queue] = new
     data = (X_train, y_train, X_test, y_test)
-    run = make_model(data, model, near, scoring, n_jobs, also=repaired[queue])
-    scores = run.scores_while_relabelled(queue, repaired, counts, progress=progress)
+    run = make_model(data, model, near, scoring, resources.n_jobs, also=repaired[queue])
+    scores = run.scores_while_relabelled(queue, repaired, counts, progress=resources.progress)
     settings = {
         "kind": "repair",
         "order": describe(order),

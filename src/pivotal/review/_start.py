@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pivotal.analysis.checkup import CheckUp
 from pivotal.analysis.label_errors import EditableVoters, LabelErrors, find_with_voters
+from pivotal.core.config import Resources
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.neighbors import Index, KeptLists
@@ -64,7 +65,7 @@ def review(
     metric: Any = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     port: int = 0,
     open_page: bool = True,
     opened: Callable[[str], object] | None = None,
@@ -117,7 +118,8 @@ def review(
     n_rows = len(errors.scores)
     if "seed" not in errors.settings:
         raise ValueError("label errors must have been found by this version of pivotal; find them again.")
-    search = {"metric": metric, "metric_params": metric_params, "neighbors": neighbors, "n_jobs": n_jobs}
+    search = {"metric": metric, "metric_params": metric_params, "neighbors": neighbors}
+    search["n_jobs"] = Resources.of(n_jobs=n_jobs).n_jobs
     fingerprint = fingerprint_of_arrays(features, errors.given)
     shown: dict[str, Any] = {
         "cells": None if frame is None else _cells_of_frame(frame, n_rows),

@@ -23,8 +23,8 @@ from pivotal.analysis.checkup._weak_groups import find_clusters, find_weak_group
 from pivotal.analysis.checkup._worth import find_harmful, find_idle, value_rows
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.analysis.label_errors._find import classes_among
+from pivotal.core.config import Resources
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses
-from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
@@ -85,9 +85,9 @@ def check(
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     max_memory: int | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> CheckUp:
     """Look for everything that neighbours, labels and columns can tell about a data set, with one search.
 
@@ -125,10 +125,10 @@ def check(
         Names of the rows; a pandas index by default.
     random_state : int, Generator or None, default=0
         Seed of everything drawn.
-    n_jobs : int, default=-1
-        Threads; -1 is one per processor.
-    progress : bool, default=False
-        Whether to show progress bars.
+    n_jobs : int, optional
+        Threads; -1 is one per processor, and the default unless `pivotal.set_config` says otherwise.
+    progress : bool, optional
+        Whether to show progress bars; not by default, unless `pivotal.set_config` says otherwise.
 
     Returns
     -------
@@ -148,7 +148,8 @@ def check(
     """
     wanted = tuple(name for name in as_names(only, "only") if name not in as_names(skip, "skip"))
     limits, k = as_thresholds(thresholds), check_k(k)
-    count_threads(n_jobs)
+    resources = Resources.of(n_jobs=n_jobs, max_memory=max_memory, progress=progress)
+    count_threads(resources.n_jobs)
     if metric == "precomputed":
         raise ValueError('a check-up compares rows of features; got metric="precomputed". Use another metric.')
     given = _read(X, y, columns, ids, task)
@@ -169,10 +170,8 @@ def check(
     if given.n_classes:
         findings.append(find_imbalance(given.codes, given.classes, given.ids, limits["class_imbalance"] or 0.0))
     if _NEEDS_LISTS.intersection(wanted) and given.n_rows > 1:
-        budget = None if max_memory is None else as_bytes(max_memory)
-        index = as_index(
-            neighbors, given.X, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=max_memory
-        )
+        machine: dict[str, Any] = {"n_jobs": resources.n_jobs, "max_memory": resources.max_memory}
+        index = as_index(neighbors, given.X, metric=metric, metric_params=metric_params, **machine)
         kept = KeptLists(index, min(KEPT, given.n_rows - 1))
         if "label_errors" in wanted and given.y is not None:
             how = {
@@ -180,17 +179,16 @@ def check(
                 "metric": metric,
                 "metric_params": metric_params,
                 "random_state": int(rng.integers(2**31)),
-                "n_jobs": n_jobs,
-                "max_memory": max_memory,
-                "progress": progress,
+                "progress": resources.progress,
+                **machine,
                 **(label_options or {}),
             }
             finding, errors = _label_errors(given, kept, limits["label_errors"], how)
             findings.append(finding)
-        kept.fill(budget, progress=progress)
-        findings += _of_lists(given, kept, wanted, limits, k, rng, budget)
+        kept.fill(resources.budget, progress=resources.progress)
+        findings += _of_lists(given, kept, wanted, limits, k, rng, resources.budget)
         if "harmful" in wanted and given.y is not None:
-            findings.append(_harmful(given, kept, limits["harmful"] or 0.0, k, n_jobs, budget))
+            findings.append(_harmful(given, kept, limits["harmful"] or 0.0, k, resources))
     findings = _with_reason(findings)
     for name in wanted:
         if name not in {finding.name for finding in findings}:
@@ -258,15 +256,14 @@ def _with_reason(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-def _harmful(
-    given: _Given, kept: KeptLists, threshold: float, k: int, n_jobs: int | None, budget: int | None
-) -> Finding:
+def _harmful(given: _Given, kept: KeptLists, threshold: float, k: int, resources: Resources) -> Finding:
     """Return the rows that do harm to the test rows, where these have labels, or to each other."""
     assert given.y is not None
     near: AnyArray = kept.indices
     if given.targets is not None:
-        near, _ = _search(kept, given.test, kept.depth, budget)
-    how = {"utility": "regression" if given.regression else "soft", "tol": _TOLERANCE, "n_jobs": n_jobs}
+        near, _ = _search(kept, given.test, kept.depth, resources.budget)
+    how: dict[str, Any] = {"utility": "regression" if given.regression else "soft", "tol": _TOLERANCE}
+    how |= {"n_jobs": resources.n_jobs, "progress": resources.progress}
     values = value_rows(near, given.y, given.targets, min(k, kept.depth), how)
     return find_harmful(values, given.ids, threshold)
 

@@ -18,6 +18,7 @@ from pivotal.analysis._ranked_inputs import (
     name_of,
 )
 from pivotal.analysis.curves.curve import Curve
+from pivotal.core.config import Resources
 from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import IndexArray
@@ -41,9 +42,9 @@ def removal_curve(
     scoring: Any = "accuracy",
     steps: int | npt.ArrayLike | None = None,
     label: str | None = None,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     random_state: RandomState = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Curve:
     """Return the score of a model while training points are removed one after the other.
 
@@ -75,12 +76,13 @@ def removal_curve(
         distances, or at these counts (integers) or shares of the training points (fractions).
     label : str, optional
         Name of the curve.
-    n_jobs : int, default=-1
-        Threads, or models fitted at once; -1 is one per processor. Results do not depend on it.
+    n_jobs : int, optional
+        Threads, or models fitted at once; -1 is one per processor, and the default unless `pivotal.set_config` says
+        otherwise. Results do not depend on it.
     random_state : int, Generator or None
         For the random order.
-    progress : bool, default=False
-        Whether to show a progress bar.
+    progress : bool, optional
+        Whether to show a progress bar; not by default, unless `pivotal.set_config` says otherwise.
 
     Returns
     -------
@@ -101,13 +103,15 @@ def removal_curve(
 
     data = (X_train, y_train, X_test, y_test)
     near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)
-    run = make_model(data, model, near, scoring, n_jobs)
+    resources = Resources.of(n_jobs=n_jobs, progress=progress)
+    run = make_model(data, model, near, scoring, resources.n_jobs)
     queue = as_order(order, values, run.n_train, as_generator(random_state))
     counts = as_counts(steps, len(queue), run.n_train, default=default_steps(model))
     gone = queue[: counts[-1]]
     rest = np.setdiff1d(np.arange(run.n_train), gone, assume_unique=True)
     # Removing, seen backwards, is adding.
-    scores = run.scores_while_joining(rest, gone[::-1].copy(), len(gone) - counts[::-1], progress=progress)[::-1]
+    sizes = len(gone) - counts[::-1]
+    scores = run.scores_while_joining(rest, gone[::-1].copy(), sizes, progress=resources.progress)[::-1]
     settings = {"kind": "removal", "order": describe(order), "n_train": run.n_train, **run.settings}
     return Curve(counts, scores, label=name_of(values, order) if label is None else label, settings=settings)
 
@@ -129,9 +133,9 @@ def selection_curve(
     scoring: Any = "accuracy",
     steps: int | npt.ArrayLike | None = None,
     label: str | None = None,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     random_state: RandomState = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Curve:
     """Return the score of a model while training points are added, the most valuable first.
 
@@ -167,14 +171,15 @@ def selection_curve(
 
     data = (X_train, y_train, X_test, y_test)
     near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)
-    run = make_model(data, model, near, scoring, n_jobs)
+    resources = Resources.of(n_jobs=n_jobs, progress=progress)
+    run = make_model(data, model, near, scoring, resources.n_jobs)
     # Two streams, so that the warm start does not depend on whether the order is random too.
     first, second = as_generator(random_state).spawn(2)
     warm = _as_warm_start(warm_start, run.n_train, first)
     queue = as_order(order, values, run.n_train, second)
     queue = queue[~np.isin(queue, warm)]
     counts = as_counts(steps, len(queue), run.n_train, default=default_steps(model))
-    scores = run.scores_while_joining(warm, queue[: counts[-1]], counts, progress=progress)
+    scores = run.scores_while_joining(warm, queue[: counts[-1]], counts, progress=resources.progress)
     settings = {
         "kind": "selection",
         "order": describe(order),

@@ -22,6 +22,7 @@ from pivotal.analysis.label_errors._request import (
 from pivotal.analysis.label_errors._voters import DEFAULT_SPARSE, QUICK, as_voters_see, check_voters
 from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
 from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
+from pivotal.core.config import Resources
 from pivotal.core.indicators import as_indicators, is_indicators
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts, numbers_among
 from pivotal.core.threads import count_threads
@@ -53,9 +54,9 @@ def find_label_errors(
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     max_memory: int | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> LabelErrors:
     """Find rows whose label is probably wrong: classes, numbers to be predicted, or any of many labels.
 
@@ -97,10 +98,11 @@ def find_label_errors(
         Names of the rows; a pandas index by default.
     random_state : int, Generator or None, default=0
         Seed of the forest, of landmarks and of folds.
-    n_jobs : int, default=-1
-        Threads; -1 is one per processor. Results do not depend on it.
-    progress : bool, default=False
-        Whether to show progress bars.
+    n_jobs : int, optional
+        Threads; -1 is one per processor, and the default unless `pivotal.set_config` says otherwise. Results
+        do not depend on it.
+    progress : bool, optional
+        Whether to show progress bars; not by default, unless `pivotal.set_config` says otherwise.
 
     Returns
     -------
@@ -155,7 +157,8 @@ def _find(X: Any, y: Any, kept: Kept | None, seed: int, **how: Any) -> LabelErro
     k, n_trees, odds = check_k(how["k"]), check_count(how["n_trees"], "n_trees", minimum=0), check_odds(how["odds"])
     asked = check_voters(how["voters"], n_trees)
     kind = _task_of(y, how["task"])
-    count_threads(how["n_jobs"])
+    resources = Resources.of(n_jobs=how["n_jobs"], max_memory=how["max_memory"], progress=how["progress"])
+    count_threads(resources.n_jobs)
     model = how["model"]
     if model is not None:
         check_model(model, kind)
@@ -179,9 +182,12 @@ def _find(X: Any, y: Any, kept: Kept | None, seed: int, **how: Any) -> LabelErro
         odds=odds,
         n_suspects=check_number(how["share"], how["n"], labels.size),
         seed=seed,
-        search={name: how[name] for name in ("metric", "metric_params", "neighbors", "max_memory")},
-        n_jobs=how["n_jobs"],
-        progress=how["progress"],
+        search={
+            **{name: how[name] for name in ("metric", "metric_params", "neighbors")},
+            "max_memory": resources.max_memory,
+        },
+        n_jobs=resources.n_jobs,
+        progress=resources.progress,
     )
     if kind == "regression":
         return find_wrong_numbers(request, labels)

@@ -46,9 +46,9 @@ def value_retrieval(
     max_time: float | None = None,
     random_state: int | np.random.Generator | None = None,
     per_query: bool = False,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     block_size: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Values:
     """Return what each document of a corpus is worth to a retriever, by a metric of the first k that it returns.
 

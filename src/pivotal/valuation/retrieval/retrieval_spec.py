@@ -6,12 +6,13 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
+from pivotal.core.config import Resources
 from pivotal.core.games import Game, as_retrieval_game
 from pivotal.core.games.definition import check_option
 from pivotal.core.plan import METHODS, as_plan
 from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.spec import DEFAULT_TOL
-from pivotal.core.validation import check_count, check_k, check_tol
+from pivotal.core.validation import check_k, check_tol
 
 __all__ = ["RetrievalSpec"]
 
@@ -40,15 +41,16 @@ class RetrievalSpec:
         """Check what the user asked for."""
         names = ("method", "n_samples", "target_se", "max_time", "random_state")
         method, *limits = (given.pop(name, "auto" if name == "method" else None) for name in names)
+        resources = Resources.of(**{name: given.pop(name, None) for name in ("n_jobs", "block_size", "progress")})
         unknown = [name for name in given if name not in cls.__dataclass_fields__]
         if unknown:
             raise TypeError(f"value_retrieval takes no option {unknown[0]!r}; see help(pivotal.value_retrieval).")
-        spec = cls(as_retrieval_game(metric), as_semivalue(semivalue), check_k(k), how=(method, *limits), **given)
+        given |= {"how": (method, *limits), "n_jobs": resources.n_jobs, "block_size": resources.block_size}
+        given["progress"] = resources.progress
+        spec = cls(as_retrieval_game(metric), as_semivalue(semivalue), check_k(k), **given)
         check_tol(spec.tol)
         check_option("value_retrieval", "unjudged", spec.unjudged, ("irrelevant", "ignore"))
         check_option("value_retrieval", "no_relevant", spec.no_relevant, ("zero", "skip"))
-        if spec.block_size is not None:
-            check_count(spec.block_size, "block_size")
         known = ("auto", *METHODS)
         if not isinstance(method, str) or method not in known:
             near = difflib.get_close_matches(method, known, n=1) if isinstance(method, str) else []

@@ -1,0 +1,78 @@
+"""What belongs to the machine is set once, and every call goes by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pivotal
+from pivotal.analysis import redundancy, removal_curve, repair, selection_curve
+from pivotal.core.config import Resources
+
+RNG = np.random.default_rng(0)
+X, Y, Q, T = RNG.normal(size=(40, 2)), np.arange(40) % 2, RNG.normal(size=(8, 2)), np.arange(8) % 2
+RUN, GRADES = {"a": ["1", "2"], "b": ["2", "1"]}, {"a": {"1": 1}, "b": {"2": 1}}
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "value": lambda **how: pivotal.value(X, Y, Q, T, **how),
+    "value_retrieval": lambda **how: pivotal.value_retrieval(RUN, GRADES, k=1, **how),
+    "sweep": lambda **how: pivotal.sweep(X, Y, Q, T, k=[1, 2], **how),
+    "find_label_errors": lambda **how: pivotal.find_label_errors(X, Y, k=5, n_trees=0, **how),
+    "check": lambda **how: pivotal.check(X, Y, label_options={"n_trees": 0}, **how),
+    "removal_curve": lambda **how: removal_curve(None, X, Y, Q, T, order="random", random_state=0, **how),
+    "selection_curve": lambda **how: selection_curve(None, X, Y, Q, T, order="random", random_state=0, **how),
+    "repair": lambda **how: repair(None, X, Y, Q, T, order="random", random_state=0, **how),
+    "redundancy": lambda **how: redundancy(np.zeros(40), X, Y, Q, **how),
+}
+every_call = pytest.mark.parametrize("name", CALLS)
+
+
+@every_call
+def test_threads_are_those_of_the_configuration_unless_said(name: str) -> None:
+    with pivotal.config_context(n_jobs=0):  # turned down where it is looked at
+        with pytest.raises(ValueError, match="n_jobs must be an integer other than 0"):
+            CALLS[name]()
+        CALLS[name](n_jobs=1)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "redundancy"])
+def test_bars_are_shown_as_the_configuration_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    CALLS[name]()
+    assert capsys.readouterr().err == ""
+    with pivotal.config_context(progress=True):
+        CALLS[name]()
+        assert "%|" in capsys.readouterr().err
+        CALLS[name](progress=False)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("name", "where"), [("find_label_errors", "_request"), ("check", "_run_check")])
+def test_memory_is_that_of_the_configuration(name: str, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pivotal.analysis.checkup._run_check as _run_check
+    import pivotal.analysis.label_errors._request as _request
+
+    module: Any = {"_request": _request, "_run_check": _run_check}[where]
+    seen, made = [], module.as_index
+    monkeypatch.setattr(
+        module, "as_index", lambda *args, **how: (seen.append(how["max_memory"]), made(*args, **how))[1]
+    )
+    with pivotal.config_context(max_memory="3MB"):
+        CALLS[name]()
+        CALLS[name](max_memory="2MB")
+    assert seen == ["3MB", "2MB"]
+
+
+def test_a_context_ends() -> None:
+    before = pivotal.get_config()
+    with pytest.raises(RuntimeError), pivotal.config_context(n_jobs=1):
+        raise RuntimeError
+    assert pivotal.get_config() == before
+
+
+def test_what_is_no_resource_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"the configuration has n_jobs, max_memory, .*; got 'threads'"):
+        pivotal.set_config(threads=2)
+    assert Resources.of(n_jobs=None) is Resources.of()
