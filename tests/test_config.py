@@ -65,6 +65,13 @@ def test_memory_is_that_of_the_configuration(name: str, where: str, monkeypatch:
     assert seen == ["3MB", "2MB"]
 
 
+def test_values_of_single_queries_take_the_memory_of_the_configuration() -> None:
+    with pivotal.config_context(max_memory=1), pytest.raises(ValueError, match=r"got 1 bytes\. Raise max_memory"):
+        pivotal.value_retrieval(RUN, GRADES, k=1, per_query=True)
+    with pivotal.config_context(max_memory="1kB"):
+        assert pivotal.value_retrieval(RUN, GRADES, k=1, per_query=True).queries is not None
+
+
 def test_a_context_ends() -> None:
     before = pivotal.get_config()
     with pytest.raises(RuntimeError), pivotal.config_context(n_jobs=1):

@@ -24,7 +24,6 @@ from pivotal.kernels.measure import measure_rows
 
 # Few enough that their counts stay in the first cache.
 SHELLS = 2**12
-LINES = 3
 _TOP = SHELLS + 1.5
 
 
@@ -34,9 +33,9 @@ class Walls(NamedTuple):
     offsets: FloatArray
     """Squared distance less score, shape (n_queries,)."""
     slopes: FloatArray
-    """Shells in a unit of squared distance, for each line, shape (n_queries, LINES)."""
+    """Shells in a unit of squared distance, for each line, shape (n_queries, 3)."""
     places: FloatArray
-    """Value of each line at squared distance 0, shape (n_queries, LINES)."""
+    """Value of each line at squared distance 0, shape (n_queries, 3)."""
     slack: FloatArray
     """What rounding may have moved a point, in shells, shape (n_queries,)."""
     usable: npt.NDArray[np.bool_]

@@ -103,11 +103,6 @@ class Report:
         """The report in plain types."""
         return {"format": _FORMAT, **asdict(self)}
 
-    @property
-    def disagreeing(self) -> list[Row]:
-        """Peers whose values are not ours although the game is."""
-        return [row for row in self.rows if row.agreement is not None and row.agreement.agrees is False]
-
 
 def run_bench(
     n: int = 30_000,

@@ -26,11 +26,11 @@ class RankingRecorder(PerQueryRecorder):
         Names of the queries.
     judgements : Judgements
         Their grades; None where the players are groups of documents.
-    max_memory : int, optional
-        Bytes that the entries may take.
+    max_memory : int or None
+        Bytes that the entries may take, 1 GiB by default.
     """
 
-    def __init__(self, k: int, queries: AnyArray, judgements: Judgements | None, max_memory: int | None = None) -> None:
+    def __init__(self, k: int, queries: AnyArray, judgements: Judgements | None, max_memory: int | None) -> None:
         super().__init__(k, queries, max_memory)
         self._judgements = judgements
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.config import Resources
 from pivotal.core.notices import notify
 from pivotal.core.plan import as_plan
 from pivotal.core.types import FloatArray
@@ -125,7 +126,8 @@ def _make_counter(
         exact = exact and (spec.how[0] == "exact" or players.branches(k) <= _BRANCHES)
     recorder = None
     if spec.per_query:
-        recorder = RankingRecorder(k, problem.queries, problem.judgements if owners is None else None)
+        judgements = problem.judgements if owners is None else None
+        recorder = RankingRecorder(k, problem.queries, judgements, Resources.of().budget)
     if not exact:
         plan = as_plan(spec.sampled_method, *spec.how[1:])
         return RetrievalSampler(players, truncation, plan=plan, n_jobs=spec.n_jobs, recorder=recorder)
