@@ -22,6 +22,7 @@ from pivotal.core.types import FloatArray
 __all__ = ["UtilityStore", "key_of", "open_store"]
 
 _MOST_REMEMBERED = 1_000_000  # about 150 MB; random coalitions of many points never come twice anyway
+_KEYS_AT_ONCE = 500  # values in one question; SQLite takes 999 or more
 
 _OURS = "cache must be a file that value_by_retraining made, or a new one"
 
@@ -65,16 +66,16 @@ class UtilityStore:
 
     def recall(self, keys: Sequence[Key]) -> FloatArray:
         """Return what the coalitions earned, NaN where that is not known."""
-        found = np.full(len(keys), np.nan)
+        known: dict[Key, float] = {}
         with self._explained(), closing(self._file.cursor()) as cursor:
-            for position, key in enumerate(keys):
-                row = cursor.execute(
-                    "SELECT utility FROM utilities WHERE game = ? AND coalition = ?", (self._game, key)
-                ).fetchone()
-                # A column of SQLite may hold anything, whatever its type says.
-                if row is not None and isinstance(row[0], float) and math.isfinite(row[0]):
-                    found[position] = row[0]
-        return found
+            for start in range(0, len(keys), _KEYS_AT_ONCE):
+                some = keys[start : start + _KEYS_AT_ONCE]
+                places = ", ".join("?" * len(some))
+                asked = f"SELECT coalition, utility FROM utilities WHERE game = ? AND coalition IN ({places})"
+                known.update(cursor.execute(asked, (self._game, *some)))
+        # A column of SQLite may hold anything, whatever its type says.
+        rows = (known.get(key) for key in keys)
+        return np.array([row if isinstance(row, float) and math.isfinite(row) else np.nan for row in rows])
 
     def remember(self, utilities: Iterable[tuple[Key, float]]) -> None:
         """Keep what coalitions earned, as long as there is room."""

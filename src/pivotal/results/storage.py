@@ -175,11 +175,15 @@ def write_table(path: str | os.PathLike[str], columns: dict[str, pa.Array], abou
     OSError
         If the file cannot be written; nothing is left behind.
     """
-    target = check_file(path, "values.parquet")
-    schema_metadata = {_KEY: json.dumps({"format": _FORMAT, **about}, allow_nan=False).encode()}
-    table = pa.table(columns).replace_schema_metadata(schema_metadata)
+    target, table = check_file(path, "values.parquet"), as_table(columns, about)
     with atomic_open(target, path) as file:
         pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+
+
+def as_table(columns: dict[str, Any], about: dict[str, Any]) -> pa.Table:
+    """Return columns with a JSON-able description, as `write_table` writes them."""
+    schema_metadata = {_KEY: json.dumps({"format": _FORMAT, **about}, allow_nan=False).encode()}
+    return pa.table(columns).replace_schema_metadata(schema_metadata)
 
 
 def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:

@@ -18,14 +18,22 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_probability
 from pivotal.results.ids import as_ids, one_dimensional
 from pivotal.results.per_query import PerQuery
-from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_table, reported_as_damage, write_table
+from pivotal.results.storage import (
+    as_table,
+    decode_ids,
+    encode_ids,
+    numbers_of,
+    read_table,
+    reported_as_damage,
+    write_table,
+)
 
 _BOUNDS: Final = ("proved_bound", "rounding_allowance", "neighbors_exact")
 _SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote_resolution", "recall")
 _ERRORS: Final = ("standard_error", "query_standard_error")
 _NOT_GIVEN: Final[Any] = object()  # None is something that can be said of a bound
 
-__all__ = ["ValueRecord", "as_count"]
+__all__ = ["ValueRecord", "as_count", "table_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -121,17 +129,7 @@ class ValueRecord:
         TypeError
             If the ids are objects of mixed types or of a type that Parquet cannot hold.
         """
-        column, tag = encode_ids(self.ids)
-        columns = {"id": column, "value": pa.array(self.values)}
-        for name in _ERRORS:
-            if getattr(self, name) is not None:
-                columns[name] = pa.array(getattr(self, name))
-        about = {name: getattr(self, name) for name in _SCALARS}
-        if self.queries is not None:
-            more, about["per_query"] = self.queries.to_columns()
-            columns |= more
-        record = {"settings": thaw(self.settings), "details": thaw(self.details)}
-        write_table(path, columns, {**about, "ids": tag, **record})
+        write_table(path, *_saved(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -180,6 +178,26 @@ class ValueRecord:
             type(self),
             {**state, "settings": thaw(self.settings), "details": thaw(self.details)},
         )  # a mapping proxy cannot be pickled
+
+
+def table_of(values: ValueRecord) -> pa.Table:
+    """Return the table that `ValueRecord.save` writes."""
+    return as_table(*_saved(values))
+
+
+def _saved(values: ValueRecord) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns of a file of values, and what it says of itself."""
+    column, tag = encode_ids(values.ids)
+    columns = {"id": column, "value": pa.array(values.values)}
+    for name in _ERRORS:
+        if getattr(values, name) is not None:
+            columns[name] = pa.array(getattr(values, name))
+    about = {name: getattr(values, name) for name in _SCALARS}
+    if values.queries is not None:
+        more, about["per_query"] = values.queries.to_columns()
+        columns |= more
+    record = {"settings": thaw(values.settings), "details": thaw(values.details)}
+    return columns, {**about, "ids": tag, **record}
 
 
 def _rebuild(kind: type[ValueRecord], state: dict[str, Any]) -> ValueRecord:

@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -22,6 +21,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from pivotal.core.urls import local_path
+from pivotal.results.value_record import table_of
 from pivotal.results.values import Values
 from pivotal.tables._databases import need_openpyxl, write_sheet
 from pivotal.tables._dialect import Dialect
@@ -171,27 +171,12 @@ def write_values(values: Values, path: str, *, safe: bool = False, form: str | N
     if kind != "parquet":
         write_frame(frame, path, safe=safe, form=form)
         return
-    cells = _saved(values, path)
+    cells = table_of(values)
     for place, name in enumerate(frame.columns):
         if name not in cells.column_names:
             cells = cells.add_column(place, name, pa.array(frame[name]))
     with whole(path) as stream:
         _encode(cells, stream, kind, ",", safe)
-
-
-def _saved(values: Values, path: str) -> pa.Table:
-    """Return what `Values.save` writes, by way of a file beside the one that is wanted."""
-    here = None if is_stream(path) else local_path(path)
-    beside = None if here is None else Path(here).resolve().parent
-    with tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=beside) as folder:
-        file = Path(folder) / "values.parquet"
-        try:
-            values.save(file)
-        except OSError as error:
-            cause = error.__cause__
-            reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
-            raise OSError(f"cannot write {path}: {reason}; the file was left as it was.") from error
-        return pq.read_table(file, partitioning=None)
 
 
 def check_results_target(path: str) -> None:
