@@ -222,7 +222,8 @@ def test_the_rule_about_private_attributes_can_fail():
 
 # Names that read like a riddle, each with a word of the field in its place.
 RIDDLES = {
-    "Arrivals", "Desk", "Errand", "ForeignIndex", "Forgetful", "Keeper", "Lists", "Scene", "Shelf", "Stopped", "Tally",
+    "Arrivals", "Beside", "Desk", "Errand", "ForeignIndex", "Forgetful", "Keeper", "Kept", "Left", "Lists", "Long",
+    "Scene", "Shelf", "Stopped", "Tally",
     "Told", "Voters", "_Sums", "_told", "breathe", "desk", "earns", "errand", "everyone", "in_words", "keeper", "loud",
     "nobody", "run_on", "seats", "shelf", "spread", "third_class", "told", "whole_file",
 }  # fmt: skip

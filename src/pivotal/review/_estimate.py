@@ -20,7 +20,7 @@ from scipy.stats import beta, betabinom
 
 from pivotal.core.types import FloatArray
 
-__all__ = ["Left", "Stop", "estimate_left", "log_odds", "logistic_fit", "suggest_stop", "together"]
+__all__ = ["ErrorsLeft", "Stop", "estimate_left", "log_odds", "logistic_fit", "suggest_stop", "together"]
 
 LATEST: Final = 20  # decisions whose precision is shown
 _ALIKE: Final = 20  # decided suspects, nearest by their odds, that tell of those left without the regression
@@ -35,7 +35,7 @@ _MANY: Final = 2000  # suspects from which on the share among them is that of al
 
 
 @dataclass(frozen=True)
-class Left:
+class ErrorsLeft:
     """Wrong labels that are left, with a 95 % interval."""
 
     count: float
@@ -59,7 +59,7 @@ def log_odds(scores: FloatArray) -> FloatArray:
 
 def estimate_left(
     odds: FloatArray, seen_odds: FloatArray, seen_wrong: FloatArray, n_others: int, sample: tuple[int, int]
-) -> tuple[Left, Left | None]:
+) -> tuple[ErrorsLeft, ErrorsLeft | None]:
     """Estimate the wrong labels among the suspects that are left, and among the rows that are no suspects.
 
     Parameters
@@ -75,7 +75,7 @@ def estimate_left(
 
     Returns
     -------
-    suspects, others : Left
+    suspects, others : ErrorsLeft
         The second is None before any random row was looked at.
     """
     center, covariance = logistic_fit(seen_odds, seen_wrong, _PRIOR_MEAN, _PRIOR_COVARIANCE)
@@ -83,13 +83,13 @@ def estimate_left(
     if len(odds) and len(seen_odds) >= _ALIKE:
         fewest, most = _by_those_alike(odds, seen_odds, seen_wrong)
         low, high = min(low, fewest), max(high, most)
-    suspects = Left(count, low, high)
+    suspects = ErrorsLeft(count, low, high)
     looked_at, wrong = sample
     if looked_at == 0:
         return suspects, None
     belief = beta(wrong + 0.5, looked_at - wrong + 0.5)
     least, largest = (0.0 if wrong == 0 else belief.ppf(0.025)), (1.0 if wrong == looked_at else belief.ppf(0.975))
-    return suspects, Left(n_others * wrong / looked_at, n_others * float(least), n_others * float(largest))
+    return suspects, ErrorsLeft(n_others * wrong / looked_at, n_others * float(least), n_others * float(largest))
 
 
 def _predict(odds: FloatArray, center: FloatArray, covariance: FloatArray) -> tuple[float, float, float]:
@@ -122,14 +122,14 @@ def _by_those_alike(odds: FloatArray, seen_odds: FloatArray, seen_wrong: FloatAr
     return float(law.ppf(0.025)), float(law.ppf(0.975))
 
 
-def together(suspects: Left, others: Left | None) -> Left:
+def together(suspects: ErrorsLeft, others: ErrorsLeft | None) -> ErrorsLeft:
     """Return the sum of both; each side of the interval from the squares of the two sides."""
     if others is None:
         return suspects
     count = suspects.count + others.count
     below = math.hypot(suspects.count - suspects.low, others.count - others.low)
     above = math.hypot(suspects.high - suspects.count, others.high - others.count)
-    return Left(count, max(0.0, count - below), count + above)
+    return ErrorsLeft(count, max(0.0, count - below), count + above)
 
 
 def suggest_stop(n_suspects: int, latest: tuple[int, int], n_sampled: int) -> Stop:

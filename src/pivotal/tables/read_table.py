@@ -17,7 +17,7 @@ from pivotal.tables.embedding import Embedding
 from pivotal.tables.prepare import Prepared, labelled, prepare
 from pivotal.tables.read import MAX_ROWS, read_many, with_rows
 from pivotal.tables.roles import Roles
-from pivotal.tables.table import Beside, Table
+from pivotal.tables.table import RowVectors, Table
 from pivotal.tables.vectors_beside import IN_ORDER, with_embeddings
 
 __all__ = ["as_table", "read_table"]
@@ -267,4 +267,4 @@ def _beside(table: Table, embeddings: Any, key: str | None) -> Table:
     kept = vectors if vectors.dtype in (np.float32, np.float64) else vectors.astype(np.float64)
     if not np.isfinite(kept).all():
         raise ValueError("embeddings must be finite numbers (no NaN, no infinity).")
-    return replace(table, beside={"embeddings": Beside(kept, IN_ORDER)})
+    return replace(table, beside={"embeddings": RowVectors(kept, IN_ORDER)})

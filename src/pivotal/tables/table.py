@@ -18,7 +18,7 @@ from pivotal.tables._dialect import Dialect, with_cell
 MATRIX: Final = b"pivotal.shape"  # metadata of a column that is an array of more than one dimension
 
 
-class Beside(NamedTuple):
+class RowVectors(NamedTuple):
     """Vectors of the rows of a table that do not lie in it, and how they were matched with the rows."""
 
     vectors: AnyArray
@@ -51,7 +51,7 @@ class Table:
         How a text file is written.
     decimal : {".", ","}
         What stands before the decimals of numbers that are text.
-    beside : mapping of str to Beside
+    beside : mapping of str to RowVectors
         Vectors of the rows that lie in files of their own, by the names of these. They are not written again.
     """
 
@@ -65,7 +65,7 @@ class Table:
     places: IndexArray | None = None
     dialect: Dialect | None = None
     decimal: str = "."
-    beside: Mapping[str, Beside] = field(default_factory=dict)
+    beside: Mapping[str, RowVectors] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)

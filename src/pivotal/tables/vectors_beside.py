@@ -14,7 +14,7 @@ from pivotal.core.types import AnyArray
 from pivotal.tables._cells import is_list, is_numeric, is_string
 from pivotal.tables.columns import as_text, as_vectors, type_of
 from pivotal.tables.read import MAX_ROWS, format_of, read
-from pivotal.tables.table import Beside, Table, to_arrays
+from pivotal.tables.table import RowVectors, Table, to_arrays
 
 __all__ = ["IN_ORDER", "with_embeddings"]
 
@@ -42,7 +42,7 @@ def with_embeddings(table: Table, files: Sequence[str], key: str | None = None) 
     return replace(table, beside={file: _read(table, file, key) for file in files})
 
 
-def _read(table: Table, file: str, key: str | None) -> Beside:
+def _read(table: Table, file: str, key: str | None) -> RowVectors:
     kind = format_of(file)
     if kind not in ("npy", "npz", "parquet"):
         raise ValueError(f"embeddings must be in a .npy, .npz or .parquet file; got {file}.")
@@ -54,14 +54,14 @@ def _read(table: Table, file: str, key: str | None) -> Beside:
         row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
         raise ValueError(f"embeddings must be finite numbers; {file} has others in row {row} (0-based).")
     if link is not None:
-        return Beside(vectors[_places(table, found, link)], f"matched by {link}")
+        return RowVectors(vectors[_places(table, found, link)], f"matched by {link}")
     if len(vectors) != len(table):
         raise ValueError(
             f"{file} must have a row for each row of {table.name}, in its order; it has {len(vectors)}, and the table "
             f"{len(table)}."
         )
     unused = f"; its {', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'} not used" if names else ""
-    return Beside(vectors, IN_ORDER + unused)
+    return RowVectors(vectors, IN_ORDER + unused)
 
 
 class _Link(NamedTuple):

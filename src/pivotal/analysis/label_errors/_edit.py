@@ -20,7 +20,7 @@ from pivotal.analysis.label_errors._edit_ridge import EditableRidge
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["EditableVoters", "Kept"]
+__all__ = ["EditableVoters", "FittedVoters"]
 
 Voter = EditableLeaves | EditableRidge | FloatArray
 """An array of chances is a voter that does not follow edits."""
@@ -32,7 +32,7 @@ _BLOCK: Final = 4096  # rows predicted between two looks at whether to wait
 
 
 @dataclass
-class Kept:
+class FittedVoters:
     """What a search for wrong classes leaves behind, to be filled by it.
 
     Parameters
@@ -55,7 +55,7 @@ class EditableVoters:
 
     Parameters
     ----------
-    kept : Kept
+    kept : FittedVoters
     weights : mapping
         How much say each voter has.
 
@@ -69,7 +69,7 @@ class EditableVoters:
         How often a regression has changed.
     """
 
-    def __init__(self, kept: Kept, weights: Mapping[str, float]) -> None:
+    def __init__(self, kept: FittedVoters, weights: Mapping[str, float]) -> None:
         if kept.codes is None or kept.labels is None:
             raise ValueError(
                 "voters follow edits of classes; labels that are numbers or many at once cannot be edited."
@@ -102,7 +102,7 @@ class EditableVoters:
             How much say each had.
         """
         known = {other: float(weight) for other, weight in weights.items() if other != name}
-        kept = Kept(self._voters, self._codes, self.labels)
+        kept = FittedVoters(self._voters, self._codes, self.labels)
         rest = EditableVoters(kept, known)
         if rest.neighbors_weight:
             raise ValueError("what a model said cannot be told from what the nearest rows said; review without one.")
@@ -115,7 +115,7 @@ class EditableVoters:
         room = np.maximum(errors.rival_support[:, np.newaxis] - said, 0.0) / weights[name]
         chances: FloatArray = np.minimum(others[:, np.newaxis], room)
         chances[places, rivals], chances[places, self._codes] = best, own
-        return EditableVoters(Kept({**self._voters, name: chances}, self._codes, self.labels), weights)
+        return EditableVoters(FittedVoters({**self._voters, name: chances}, self._codes, self.labels), weights)
 
     @property
     def _ridges(self) -> dict[str, EditableRidge]:

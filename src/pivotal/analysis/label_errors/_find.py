@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.label_errors._edit import EditableVoters, Kept
+from pivotal.analysis.label_errors._edit import EditableVoters, FittedVoters
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._many_labels import find_wrong_cells
 from pivotal.analysis.label_errors._model import check_model
@@ -145,14 +145,14 @@ def find_with_voters(
     """
     if seed is None:
         seed = int(np.random.default_rng(random_state).integers(2**31))
-    kept = Kept()
+    kept = FittedVoters()
     asked = signature(find_label_errors).bind(X, y, **how)
     asked.apply_defaults()
     errors = _find(X, y, kept, seed, **asked.kwargs)
     return errors, EditableVoters(kept, errors.settings["weights"])
 
 
-def _find(X: Any, y: Any, kept: Kept | None, seed: int, **how: Any) -> LabelErrors:
+def _find(X: Any, y: Any, kept: FittedVoters | None, seed: int, **how: Any) -> LabelErrors:
     """Find label errors with all that `find_label_errors` takes, and keep the voters if asked for."""
     k, n_trees, odds = check_k(how["k"]), check_count(how["n_trees"], "n_trees", minimum=0), check_odds(how["odds"])
     asked = check_voters(how["voters"], n_trees)

@@ -87,7 +87,7 @@ def ask_nearest(
     votes = np.zeros(columns.shape)
     totals, rests = np.zeros(n_rows), np.zeros(n_rows)
     shown = np.empty((n_rows, min(N_SHOWN, depth)), dtype=np.int64)
-    worst = _Worst(n_rows)
+    worst = _MostHarmed(n_rows)
     if index.walk is not None:  # lists of rows that are near each other are found together, and kept until then
         index = KeptLists(index, depth)
         index.fill(max_memory, progress=progress)
@@ -136,7 +136,7 @@ def _values(solver: Solver, targets: AnyArray, indices: IndexArray, queries: sli
     return mean
 
 
-class _Worst:
+class _MostHarmed:
     """Remembers, for every row, the queries to which its value is most negative; ties in order of the queries."""
 
     def __init__(self, n_rows: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pivotal.analysis.label_errors._blend import as_chances, floor_of, margins, mix
 from pivotal.analysis.label_errors._counts import count_errors
-from pivotal.analysis.label_errors._edit import Kept
+from pivotal.analysis.label_errors._edit import FittedVoters
 from pivotal.analysis.label_errors._edit_leaves import EditableLeaves
 from pivotal.analysis.label_errors._edit_ridge import EditableRidge
 from pivotal.analysis.label_errors._errors import LabelErrors
@@ -22,7 +22,7 @@ __all__ = ["find_wrong_classes"]
 
 
 def find_wrong_classes(
-    request: Request, labels: AnyArray, codes: CodeArray, n_classes: int, kept: Kept | None = None
+    request: Request, labels: AnyArray, codes: CodeArray, n_classes: int, kept: FittedVoters | None = None
 ) -> LabelErrors:
     """Find rows whose class is in doubt.
 
@@ -34,7 +34,7 @@ def find_wrong_classes(
     codes : int32 array of shape (n_rows,)
         Their class codes.
     n_classes : int
-    kept : Kept, optional
+    kept : FittedVoters, optional
         Filled with the voters, so that they can follow edits.
     """
     n_rows = len(codes)
@@ -76,11 +76,11 @@ def find_wrong_classes(
 
 
 def _ask(
-    request: Request, codes: CodeArray, n_classes: int, nearest: FloatArray, kept: Kept | None
+    request: Request, codes: CodeArray, n_classes: int, nearest: FloatArray, kept: FittedVoters | None
 ) -> dict[str, FloatArray]:
     """Return what each voter says; in single precision, as there may be many rows and classes."""
     said: dict[str, FloatArray] = {}
-    voters = Kept().voters if kept is None else kept.voters
+    voters = FittedVoters().voters if kept is None else kept.voters
     if "neighbors" in request.voters or n_classes == 1:
         said["neighbors"] = as_chances(nearest)
     if n_classes == 1:

@@ -15,7 +15,7 @@ from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import is_lazy, is_sparse
 from pivotal.neighbors import blocks, fitting_queries
 from pivotal.valuation.retrieval._judgements import Judgements
-from pivotal.valuation.retrieval.trec_files import Long, qrels_of, read_qrels, read_run, run_of
+from pivotal.valuation.retrieval.trec_files import LongTable, qrels_of, read_qrels, read_run, run_of
 
 __all__ = ["RetrievalProblem", "as_problem", "check_lists", "judged_first"]
 
@@ -89,17 +89,17 @@ def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: An
     ranked, rows = _rankings(rankings)
     graded, judged = _relevance(relevance)
     doc_names, given = _names(documents, "documents"), _names(queries, "query_ids")
-    if not isinstance(ranked, Long):
+    if not isinstance(ranked, LongTable):
         rows = range(ranked.shape[0]) if given is None else given
         if len(rows) != ranked.shape[0]:
             raise ValueError(f"query_ids must name every ranking, {ranked.shape[0]}; got {len(rows)} names.")
-    n_docs = None if isinstance(graded, Long) else graded.shape[1]
+    n_docs = None if isinstance(graded, LongTable) else graded.shape[1]
     names = _all_documents(ranked, graded, n_docs) if doc_names is None else doc_names
     if n_docs is not None and n_docs != len(names):
         raise ValueError(f"documents must name every column of relevance, {n_docs}; got {len(names)} names.")
-    if isinstance(graded, Long):
+    if isinstance(graded, LongTable):
         # Names say which queries there are: those with judgements, whether or not a run ranks them.
-        known = None if isinstance(ranked, Long) and given is None else set(rows if given is None else given)
+        known = None if isinstance(ranked, LongTable) and given is None else set(rows if given is None else given)
         wanted: Sequence[Any] = judged if known is None else [query for query in judged if query in known]
         if given is None and len(wanted) < len(judged):
             other = next(query for query in judged if query not in set(wanted))
@@ -109,7 +109,7 @@ def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: An
             )
     else:
         wanted = range(graded.shape[0]) if given is None else given
-        n_rankings = len(wanted) if isinstance(ranked, Long) else len(rows)
+        n_rankings = len(wanted) if isinstance(ranked, LongTable) else len(rows)
         if n_rankings != graded.shape[0]:
             raise ValueError(
                 f"rankings and relevance must have the same queries; got {n_rankings} rankings and "
@@ -126,7 +126,7 @@ def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: An
             "rankings and relevance must name the same queries; no query of the rankings has judgements. "
             f"Got queries such as {rows[0] if len(rows) else None!r} and {query_index[0]!r}."
         )
-    indices = _as_lists(ranked, query_index, doc_index) if isinstance(ranked, Long) else _take(ranked, places)
+    indices = _as_lists(ranked, query_index, doc_index) if isinstance(ranked, LongTable) else _take(ranked, places)
     if not is_lazy(indices):
         check_lists(indices, len(doc_index), names=(query_index, doc_index))
     matrix = _as_matrix(graded, query_index, doc_index)
@@ -210,7 +210,7 @@ def _all_documents(ranked: Any, graded: Any, n_docs: int | None) -> Sequence[Any
     """Return all documents that are named anywhere, in the order of their names, or all positions."""
     if n_docs is not None:
         return range(n_docs)
-    if isinstance(ranked, Long):
+    if isinstance(ranked, LongTable):
         kinds = [{type(name) for name in table.documents} for table in (ranked, graded)]
         if all(kinds) and not kinds[0] & kinds[1]:
             raise ValueError(
@@ -246,7 +246,7 @@ def _find(index: pd.Index, names: AnyArray | pd.Index) -> IndexArray:
     return np.asarray(places.get_indexer(names), dtype=np.int64)
 
 
-def _as_lists(table: Long, queries: pd.Index, documents: pd.Index) -> IndexArray:
+def _as_lists(table: LongTable, queries: pd.Index, documents: pd.Index) -> IndexArray:
     rows, columns = _find(queries, table.queries), _find(documents, table.documents)
     kept = rows >= 0
     if (columns[kept] < 0).any():
@@ -265,7 +265,7 @@ def _as_lists(table: Long, queries: pd.Index, documents: pd.Index) -> IndexArray
 
 def _as_matrix(graded: Any, queries: pd.Index, documents: pd.Index) -> sparse.csr_array:
     """Return grades as a matrix; negative grades mean judged and not relevant, as in trec_eval."""
-    if isinstance(graded, Long):
+    if isinstance(graded, LongTable):
         rows, columns = _find(queries, graded.queries), _find(documents, graded.documents)
         asked = rows >= 0
         rows, columns, grades = rows[asked], columns[asked], graded.numbers[asked]

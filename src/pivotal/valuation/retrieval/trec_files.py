@@ -15,12 +15,21 @@ import pandas as pd
 from pivotal.core.notices import notify
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["Long", "qrels_of", "read_corpus", "read_json_lines", "read_qrels", "read_queries", "read_run", "run_of"]
+__all__ = [
+    "LongTable",
+    "qrels_of",
+    "read_corpus",
+    "read_json_lines",
+    "read_qrels",
+    "read_queries",
+    "read_run",
+    "run_of",
+]
 
 _HEADER = re.compile(r"(q|query|topic)([-_]?(id|no|num|number))?", re.IGNORECASE)
 
 
-class Long(NamedTuple):
+class LongTable(NamedTuple):
     """One row per pair of a query and a document."""
 
     queries: AnyArray
@@ -28,7 +37,7 @@ class Long(NamedTuple):
     numbers: FloatArray
     """Scores, or grades of relevance."""
 
-    def by_rank(self) -> Long:
+    def by_rank(self) -> LongTable:
         """Return the rows of each query together and best first, as trec_eval orders them.
 
         Scores fall; of equal scores the document whose name comes later in the alphabet is first.
@@ -37,16 +46,16 @@ class Long(NamedTuple):
         codes = pd.factorize(frame["query"])[0]
         by_name = pd.factorize(frame["document"], sort=True)[0]
         order = np.lexsort((-by_name, -self.numbers, codes))
-        return Long(self.queries[order], self.documents[order], self.numbers[order])
+        return LongTable(self.queries[order], self.documents[order], self.numbers[order])
 
 
-def read_run(path: str | os.PathLike[str]) -> Long:
+def read_run(path: str | os.PathLike[str]) -> LongTable:
     """Read a TREC run: query, Q0, document, rank, score and tag on each line. Only the scores decide on the order."""
     table = _read_columns(path, 5, "a TREC run has lines such as 'q1 Q0 doc7 1 12.5 bm25'")
-    return Long(table[0], table[2], _numbers(table[4], path, "score")).by_rank()
+    return LongTable(table[0], table[2], _numbers(table[4], path, "score")).by_rank()
 
 
-def read_qrels(path: str | os.PathLike[str]) -> Long:
+def read_qrels(path: str | os.PathLike[str]) -> LongTable:
     """Read judgements: a TREC file (query, 0, document, grade), or BEIR's (query-id, corpus-id, score).
 
     Blanks or tabs separate the columns, commas in a file called .csv; a header is skipped. A pair that is judged twice
@@ -62,7 +71,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Long:
     if differ:
         notify(f"{path} judges {differ} pairs of a query and a document more than once; the last grade of each counts.")
     kept = last.index.to_numpy()
-    return Long(table[0][kept], table[-2][kept], grades[kept])
+    return LongTable(table[0][kept], table[-2][kept], grades[kept])
 
 
 def read_corpus(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -75,7 +84,7 @@ def read_queries(path: str | os.PathLike[str]) -> dict[str, str]:
     return {_id(line, path): str(line.get("text", "")) for line in read_json_lines(path)}
 
 
-def run_of(rankings: Mapping[Any, Any]) -> tuple[Long, list[Any]]:
+def run_of(rankings: Mapping[Any, Any]) -> tuple[LongTable, list[Any]]:
     """Return a mapping of queries to rankings as a table, best first, and its queries.
 
     Each ranking is a list of documents, best first, or a mapping of documents to scores.
@@ -94,7 +103,7 @@ def run_of(rankings: Mapping[Any, Any]) -> tuple[Long, list[Any]]:
     return _long(rows).by_rank(), list(rankings)
 
 
-def qrels_of(relevance: Mapping[Any, Any]) -> tuple[Long, list[Any]]:
+def qrels_of(relevance: Mapping[Any, Any]) -> tuple[LongTable, list[Any]]:
     """Return a mapping of queries to judgements as a table, and its queries.
 
     The judgements of a query are a mapping of documents to grades, or a collection of relevant documents.
@@ -119,14 +128,14 @@ def _items(content: Any, query: Any) -> Iterable[Any]:
     return items
 
 
-def _long(rows: list[tuple[Any, Any, float]]) -> Long:
+def _long(rows: list[tuple[Any, Any, float]]) -> LongTable:
     columns = [np.empty(len(rows), dtype=object) for _ in range(2)]
     for column, content in zip(columns, zip(*rows, strict=True), strict=False):
         column[:] = content
     numbers = np.array([row[2] for row in rows], dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise ValueError("scores and grades must be finite; got NaN or infinity.")
-    return Long(columns[0], columns[1], numbers)
+    return LongTable(columns[0], columns[1], numbers)
 
 
 def _read_columns(
