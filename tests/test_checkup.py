@@ -391,6 +391,7 @@ def test_small_tables():
         ({"metric": "precomputed"}, "compares rows of features"),
         ({"columns": pd.DataFrame({"a": [1]})}, "each of the 40 rows of X; got 1"),
         ({"k": 0}, "k must be"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0"),
     ],
 )
 def test_bad_input_gets_a_sentence(what, message):

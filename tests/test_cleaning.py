@@ -379,6 +379,8 @@ def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) ->
         ({"n": True}, r"n must be an integer from 0 to 8, the number of rows; got True"),
         ({"n": 1, "share": 0.1}, r"both say how many .* got share=0.1 and n=1. Pass one"),
         ({"n_jobs": 0}, r"n_jobs must be an integer other than 0"),
+        ({"random_state": -1}, r"random_state must be an integer of at least 0.*; got -1"),
+        ({"random_state": "x"}, r"random_state must be an integer of at least 0.*; got 'x'"),
         ({"metric": "precomputed"}, r"with a precomputed metric X holds distances; use n_trees=0 and no model"),
         ({"neighbors": "nonsense"}, r"neighbors must be one of .*got 'nonsense'"),
         ({"ids": ["a"]}, r"ids must have one entry per training point"),

@@ -29,7 +29,7 @@ def test_tasks_that_have_not_begun_are_dropped_when_one_fails() -> None:
     assert len(begun) < 10
 
 
-def test_long_tasks_end_when_they_breathe() -> None:
+def test_long_tasks_end_where_they_check() -> None:
     ended = threading.Event()
 
     def work(task: int) -> None:

@@ -104,7 +104,7 @@ class Threads:
         """Run `work` on every task.
 
         When a task fails, or the user interrupts, tasks that have not begun are dropped and the others end at their
-        next `check_cancelled`, so control returns at once. Tasks should be short, or breathe.
+        next `check_cancelled`, so control returns at once. Tasks should be short, or call it often.
         """
         if self._pool is None or len(tasks) == 1:
             for task in tasks:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from pivotal.core.random import as_generator
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.bounds import Bound
 from pivotal.results.value_record import ValueRecord, as_count
@@ -309,7 +310,7 @@ class CertainValues(ValueRecord):
             )
         if "effective_queries" in self.details:
             raise ValueError("queries that are drawn again count alike; these have weights. Omit query_weights.")
-        matrix, rng = self.queries.matrix, np.random.default_rng(random_state)
+        matrix, rng = self.queries.matrix, as_generator(random_state)
         n_queries = matrix.shape[0]
         for _ in range(0, _RESAMPLES, _AT_ONCE):
             times = rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=_AT_ONCE)

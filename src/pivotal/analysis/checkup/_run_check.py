@@ -25,6 +25,7 @@ from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.analysis.label_errors._find import classes_among
 from pivotal.core.config import Resources
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses
+from pivotal.core.random import as_generator
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
@@ -161,7 +162,7 @@ def check(
     )
     if given.targets is not None:
         check_same_length(given.test, given.targets, "X_test", "y_test")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     findings: list[Finding] = []
     errors: LabelErrors | None = None
     if not given.content.empty and _ABOUT_COLUMNS.intersection(wanted):

@@ -25,6 +25,7 @@ from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
 from pivotal.core.config import Resources
 from pivotal.core.indicators import as_indicators, is_indicators
 from pivotal.core.labels import ClassCodes, as_array, as_labels, as_responses, look_like_amounts, numbers_among
+from pivotal.core.random import as_generator
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count, check_k, check_same_length, is_sparse
@@ -123,7 +124,7 @@ def find_label_errors(
     >>> errors.corrected().tolist()
     ['cat', 'cat', 'cat', 'cat', 'dog', 'dog', 'dog', 'dog']
     """
-    seed = int(np.random.default_rng(random_state).integers(2**31))
+    seed = int(as_generator(random_state).integers(2**31))
     return _find(
         X, y, None, seed, task=task, voters=voters, k=k, n_trees=n_trees, model=model, odds=odds, share=share, n=n,
         metric=metric, metric_params=metric_params, neighbors=neighbors, ids=ids, n_jobs=n_jobs,
@@ -144,7 +145,7 @@ def find_with_voters(
         Of `settings`, to find what was found before.
     """
     if seed is None:
-        seed = int(np.random.default_rng(random_state).integers(2**31))
+        seed = int(as_generator(random_state).integers(2**31))
     kept = FittedVoters()
     asked = signature(find_label_errors).bind(X, y, **how)
     asked.apply_defaults()
