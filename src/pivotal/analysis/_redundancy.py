@@ -14,15 +14,13 @@ from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_compone
 from pivotal.analysis._ranked_inputs import Scores, as_scores, ids_of_points
 from pivotal.core.config import Resources
 from pivotal.core.labels import as_labels
+from pivotal.core.metric_settings import Metric
+from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_k, check_positive, check_same_length
+from pivotal.core.validation import check_features, check_positive, check_same_length
 from pivotal.results.values import Values
 
 __all__ = ["Redundancy", "redundancy"]
-
-# Neighbours asked for at first, and points asked for at once.
-_DEPTH = 8
-_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,71 +159,47 @@ def redundancy(
     labels = np.asarray(y_train) if _are_numbers(y_train) else as_labels(y_train, "y_train")
     check_same_length(X, labels, "X_train", "y_train")
     scores = as_scores(values, X.shape[0])
-    if metric == "precomputed":
+    near = Spec.of(k=k, weights=weights, metric=metric, metric_params=metric_params)
+    if near.metric.name == "precomputed":
         raise ValueError('redundancy compares rows of features; got metric="precomputed". Use another metric.')
     radius = check_positive(radius, "radius", or_zero=True)
     if threshold is None:
         threshold = (values.bound_given_neighbors or 0.0) if isinstance(values, Values) else 0.0
     threshold = check_positive(threshold, "threshold", or_zero=True)
-    group = number_groups(_link(equal_rows(X), X, radius, metric, metric_params, n_jobs))
+    group = number_groups(_link(equal_rows(X), X, radius, near.metric, n_jobs))
     idle = None
     if X_test is not None:
-        idle = _idle(X, check_features(X_test, "X_test", like=X), k, weights, metric, metric_params, n_jobs)
+        idle = _idle(X, check_features(X_test, "X_test", like=X), near, n_jobs)
     return Redundancy(
         ids_of_points(values, len(scores)), scores, group, in_conflict(group, labels), threshold, radius, idle
     )
 
 
-def _link(
-    first: IndexArray,
-    X: Any,
-    radius: float,
-    metric: Any,
-    metric_params: Mapping[str, Any] | None,
-    n_jobs: int | None,
-) -> IndexArray:
+def _link(first: IndexArray, X: Any, radius: float, metric: Metric, n_jobs: int | None) -> IndexArray:
     """Link distinct rows within the radius, and return the number of each row's component."""
     if radius == 0.0:
         return first
     from pivotal.neighbors import BruteIndex
 
     distinct = np.unique(first)
-    index = BruteIndex(X[distinct], metric, metric_params=metric_params, n_jobs=n_jobs)
-    component = np.arange(len(distinct))
-    for start in range(0, len(distinct), _ROWS):
-        asked = np.arange(start, min(start + _ROWS, len(distinct)))
-        depth = _DEPTH
-        while asked.size:
-            depth = min(depth, len(distinct))
-            near, distances = index.search(X[distinct[asked]], depth)
-            within = distances <= radius
-            rows, places = np.nonzero(within)
-            component = merge_components(component, asked[rows], near[rows, places])
-            # A list that ends within the radius may have left some out.
-            asked = asked[within[:, -1]] if depth < len(distinct) else asked[:0]
-            depth *= 4
+    index = BruteIndex(X[distinct], metric.name, metric_params=metric.parameters, n_jobs=n_jobs)
+    component, done = np.arange(len(distinct)), 0
+    for balls in index.search_radius(X[distinct], radius):
+        rows = np.arange(done, done + len(balls.sizes))
+        component = merge_components(component, np.repeat(rows, balls.sizes), balls.members)
+        done += len(rows)
     joined = np.empty(len(first), np.int64)
     joined[distinct] = component
     return joined[first]
 
 
-def _idle(
-    X: Any,
-    queries: Any,
-    k: int,
-    weights: Any,
-    metric: Any,
-    metric_params: Mapping[str, Any] | None,
-    n_jobs: int | None,
-) -> npt.NDArray[np.bool_]:
+def _idle(X: Any, queries: Any, near: Spec, n_jobs: int | None) -> npt.NDArray[np.bool_]:
     """Tell which points are among the nearest of no query."""
-    from pivotal.core.weights import as_weights
     from pivotal.neighbors import BruteIndex, blocks
 
-    k = check_k(k)
-    index = BruteIndex(X, metric, metric_params=metric_params, n_jobs=n_jobs)
+    index = BruteIndex(X, near.metric.name, metric_params=near.metric.parameters, n_jobs=n_jobs)
     # Weights may look farther than votes do.
-    depth = min(max(k, as_weights(weights).depth(k)), index.n_train)
+    depth = min(max(near.k, near.weights.depth(near.k)), index.n_train)
     idle = np.ones(index.n_train, np.bool_)
     for part in blocks(queries.shape[0], index.block_size(depth)):
         idle[index.search(queries[part], depth)[0]] = False
