@@ -175,6 +175,7 @@ def test_no_damaged_file_kills_the_interpreter(tmp_path):
         ("open.jsonl", b'{"a":' * DEEP),
         ("split.json", b"[" + b" " * (1 << 22) + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"]"),
     ],
+    ids=lambda given: given if isinstance(given, str) else "",  # contents are long, and a gzip file holds the time
 )
 def test_nesting_has_a_limit(tmp_path, name, content, capsys):
     (tmp_path / name).write_bytes(content)
