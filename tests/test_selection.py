@@ -17,6 +17,7 @@ import pivotal
 from pivotal.analysis.selection import _confirmation, _exchange_search, _likeness, _surroundings
 from pivotal.analysis.selection._choosers import METHODS
 from pivotal.analysis.selection._wishes import as_number, class_quotas
+from pivotal.core.config import Resources
 
 QUICK = {"n_trees": 10, "n_jobs": 1}
 
@@ -172,7 +173,7 @@ def test_what_groups_add_is_exact(noisy):
     from pivotal.core.query_weights import ALIKE
 
     X, y, _, _ = noisy
-    data = SelectionData.of(X, y, test=(None, None), weights=ALIKE, n_jobs=1)
+    data = SelectionData.of(X, y, test=(None, None), weights=ALIKE, resources=Resources(n_jobs=1))
     around = _surroundings.Surroundings(data, 3, 0, 0, False)
     search = _exchange_search.ExchangeSearch(around, 1.0, 1, 0)
     wishes = Wishes.of(data, 40, groups=np.arange(160) // 8)
@@ -307,7 +308,7 @@ def test_random_features_are_near_the_kernel():
     from pivotal.core.query_weights import ALIKE
 
     X = np.random.default_rng(0).normal(size=(60, 4))
-    data = SelectionData.of(X, np.zeros(60, int), test=(None, None), weights=ALIKE)
+    data = SelectionData.of(X, np.zeros(60, int), test=(None, None), weights=ALIKE, resources=Resources())
     means = KernelMeans(data, 0)
     near = means.features @ means.features.T
     np.testing.assert_allclose(np.diag(near), 1.0, rtol=1e-5)

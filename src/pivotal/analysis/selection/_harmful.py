@@ -14,6 +14,7 @@ from pivotal.analysis.selection._expectation import Estimation
 from pivotal.analysis.selection._rivals import RankedMethod
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._wishes import Wishes, as_number
+from pivotal.core.config import Resources
 from pivotal.core.games import Soft
 from pivotal.core.progress import tqdm
 from pivotal.core.query_weights import QueryWeights
@@ -135,9 +136,9 @@ def remove_harmful(
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     max_memory: int | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Removal:
     """Say which rows a model is better off without, if any.
 
@@ -166,10 +167,10 @@ def remove_harmful(
         Names of the rows; a pandas index by default.
     random_state : int, Generator or None, default=0
         Seed of the folds.
-    n_jobs : int, default=-1
-        Threads; -1 is one per processor.
-    progress : bool, default=False
-        Whether to show progress bars.
+    n_jobs : int, optional
+        Threads; -1 is one per processor, and the default unless `pivotal.set_config` says otherwise.
+    progress : bool, optional
+        Whether to show progress bars; not by default, unless `pivotal.set_config` says otherwise.
 
     Returns
     -------
@@ -188,6 +189,7 @@ def remove_harmful(
     >>> pivotal.remove_harmful(X, y).kept.size
     73
     """
+    resources = Resources.of(n_jobs=n_jobs, max_memory=max_memory, progress=progress)
     data = SelectionData.of(
         X,
         y,
@@ -196,14 +198,13 @@ def remove_harmful(
         metric=metric,
         metric_params=metric_params,
         neighbors=neighbors,
-        n_jobs=n_jobs,
-        max_memory=max_memory,
+        resources=resources,
     )
     number = None if size is None else as_number(size, data.n_rows)
     if number == data.n_rows:
         raise ValueError(f"size must leave at least one of the {data.n_rows} rows; got {size!r}. Lower it.")
     names = as_ids(ids_of(X, ids), data.n_rows)
-    found = _Found.of(data, check_k(k), progress=progress)
+    found = _Found.of(data, check_k(k), progress=resources.progress)
     suspects = found.suspects
     gain = error = 0.0
     if number is not None:
@@ -211,7 +212,8 @@ def remove_harmful(
     elif suspects.size == 0:
         indices = suspects
     else:
-        gain, error = _gain(data, k, int(as_generator(random_state).integers(2**31)), progress=progress)
+        seed = int(as_generator(random_state).integers(2**31))
+        gain, error = _gain(data, k, seed, progress=resources.progress)
         indices = suspects if gain > _RELIABLE * error else suspects[:0]
     return Removal(
         indices,

@@ -15,6 +15,7 @@ from pivotal.analysis.selection._selected import Selection
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._smallest import smallest_keeping
 from pivotal.analysis.selection._wishes import Wishes, as_mask
+from pivotal.core.config import Resources
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.random import as_generator
 from pivotal.core.validation import check_count, check_k, check_share, is_number
@@ -52,9 +53,9 @@ def select(
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = -1,
+    n_jobs: int | None = None,
     max_memory: int | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Selection:
     """Select rows that a model learns from nearly as well as from all of them.
 
@@ -111,10 +112,12 @@ def select(
         Names of the rows; a pandas index by default.
     random_state : int, Generator or None, default=0
         Seed of everything that is drawn.
-    n_jobs : int, default=-1
-        Threads; -1 is one per processor. Results do not depend on it.
-    progress : bool, default=False
-        Whether to show progress bars. An interruption (Ctrl-C) while rows are exchanged returns what is reached.
+    n_jobs : int, optional
+        Threads; -1 is one per processor, and the default unless `pivotal.set_config` says otherwise. Results do not
+        depend on it.
+    progress : bool, optional
+        Whether to show progress bars; not by default, unless `pivotal.set_config` says otherwise. An interruption
+        (Ctrl-C) while rows are exchanged returns what is reached.
 
     Returns
     -------
@@ -137,6 +140,7 @@ def select(
         if size is not None or budget is not None:
             raise ValueError("keep says how many rows to select, as size and budget do; got two of them. Pass one.")
         keep = check_share(keep, "keep")
+    resources = Resources.of(n_jobs=n_jobs, max_memory=max_memory, progress=progress)
     data = SelectionData.of(
         X,
         y,
@@ -145,8 +149,7 @@ def select(
         metric=metric,
         metric_params=metric_params,
         neighbors=neighbors,
-        n_jobs=n_jobs,
-        max_memory=max_memory,
+        resources=resources,
     )
     limits = {"include": include, "exclude": exclude, "quotas": quotas, "groups": groups}
     if keep is not None:  # at most all that may be selected
@@ -160,9 +163,9 @@ def select(
         "passes": check_count(passes, "passes", 0),
         "seed": seed,
     }
-    chooser = as_method(method, ExchangeMethod(**settings, progress=progress))
+    chooser = as_method(method, ExchangeMethod(**settings, progress=resources.progress))
     names = as_ids(ids_of(X, ids), data.n_rows)
-    estimation = Estimation(chooser, data, wishes, seed=seed, progress=progress)
+    estimation = Estimation(chooser, data, wishes, seed=seed, progress=resources.progress)
     found: tuple[Expectation, ...] = ()
     if keep is not None:
         expected = smallest_keeping(estimation, keep)

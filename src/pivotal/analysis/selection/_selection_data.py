@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pivotal.core.config import Resources
 from pivotal.core.labels import (
     ClassCodes,
     as_array,
@@ -19,7 +20,6 @@ from pivotal.core.labels import (
     numbers_among,
 )
 from pivotal.core.query_weights import QueryWeights
-from pivotal.core.sizes import as_bytes
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
@@ -74,11 +74,10 @@ class SelectionData:
         metric: Metric = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
         neighbors: Any = "auto",
-        n_jobs: int | None = -1,
-        max_memory: int | str | None = None,
+        resources: Resources,
     ) -> SelectionData:
         """Check what the user passed."""
-        count_threads(n_jobs)
+        count_threads(resources.n_jobs)
         X_test, y_test = test
         if (X_test is None) != (y_test is None):
             given, missing = ("y_test", "X_test") if X_test is None else ("X_test", "y_test")
@@ -114,8 +113,8 @@ class SelectionData:
             metric,
             metric_params,
             neighbors,
-            n_jobs,
-            None if max_memory is None else as_bytes(max_memory),
+            resources.n_jobs,
+            resources.budget,
         )
 
     @property
