@@ -117,6 +117,14 @@ def test_a_stem_means_one_file():
 def test_a_class_name_means_one_class():
     names = Counter(node.name for file in FILES for node in nodes_of(file) if isinstance(node, ast.ClassDef))
     assert not [name for name, count in names.items() if count > 1]
+    aliases = {
+        ast.unparse(node.target)
+        for file in FILES
+        for node in nodes_of(file)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"
+    }
+    assert "MetricLike" in aliases
+    assert not aliases & set(names)
 
 
 def test_numba_lives_in_the_kernels():

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal.analysis._ranked_inputs import Scores, as_count, as_indices, as_scores, lowest_first
+from pivotal.analysis._ranked_inputs import ScoresLike, as_count, as_indices, as_scores, lowest_first
 from pivotal.core.types import FloatArray, IndexArray
 
 __all__ = ["Detection", "Found", "detection"]
@@ -153,7 +153,7 @@ class Detection:
         )
 
 
-def detection(values: Scores, mislabelled: npt.ArrayLike, *, share: int | float | None = None) -> Detection:
+def detection(values: ScoresLike, mislabelled: npt.ArrayLike, *, share: int | float | None = None) -> Detection:
     """Measure how well low values find labels that are known to be wrong.
 
     Parameters

@@ -8,14 +8,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis._payouts import payouts
-from pivotal.analysis._ranked_inputs import Scores
+from pivotal.analysis._ranked_inputs import ScoresLike
 from pivotal.results.values import Values
 
 __all__ = ["owner_table"]
 
 
 def owner_table(
-    values: Scores,
+    values: ScoresLike,
     owner_values: Values,
     owners: npt.ArrayLike,
     *,

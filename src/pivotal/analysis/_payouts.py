@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal.analysis._ranked_inputs import Scores, as_scores
+from pivotal.analysis._ranked_inputs import ScoresLike, as_scores
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import check_positive, is_integer
 from pivotal.results.owner_codes import Owners
@@ -25,7 +25,7 @@ _MOST_DIGITS = 28  # of a sum in the decimal module's default context, beyond wh
 
 
 def payouts(
-    values: Scores,
+    values: ScoresLike,
     owners: npt.ArrayLike,
     *,
     budget: float = 1.0,
@@ -101,7 +101,7 @@ def payouts(
 
 
 def _interval(
-    values: Scores, owners: npt.ArrayLike, budget: float, level: float, *, non_negative: bool
+    values: ScoresLike, owners: npt.ArrayLike, budget: float, level: float, *, non_negative: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the payouts over draws of the queries, owners in the order of their first point."""
     if not isinstance(values, Values) or values.queries is None:

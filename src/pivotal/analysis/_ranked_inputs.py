@@ -11,7 +11,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_integer, is_number
 from pivotal.results.values import Values
 
-Scores: TypeAlias = Values | npt.ArrayLike
+ScoresLike: TypeAlias = Values | npt.ArrayLike
 
 _ORDERS = ("lowest", "highest", "random")
 

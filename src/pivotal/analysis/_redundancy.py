@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_components, number_groups
-from pivotal.analysis._ranked_inputs import Scores, as_scores, ids_of_points
+from pivotal.analysis._ranked_inputs import ScoresLike, as_scores, ids_of_points
 from pivotal.core.config import Resources
 from pivotal.core.labels import as_labels
 from pivotal.core.metric_settings import Metric
@@ -113,7 +113,7 @@ class Redundancy:
 
 
 def redundancy(
-    values: Scores,
+    values: ScoresLike,
     X_train: Any,
     y_train: Any,
     X_test: Any = None,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.curves._scoring import Task
+from pivotal.analysis.curves._scoring import TaskName
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, IndexArray
@@ -22,7 +22,7 @@ _NAMES = ("flip", "neighbors")
 _ROWS = 4096
 
 
-def read_labels(y: Any, name: str, task: Task) -> AnyArray:
+def read_labels(y: Any, name: str, task: TaskName) -> AnyArray:
     """Return labels of the task's kind."""
     return as_responses(y, name) if task == "regression" else as_labels(y, name)
 
@@ -32,7 +32,7 @@ def new_labels(
     points: IndexArray,
     labels: AnyArray,
     X: Any,
-    task: Task,
+    task: TaskName,
     near: Spec,
     n_jobs: int | None,
 ) -> AnyArray:

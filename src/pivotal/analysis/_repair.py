@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis._ranked_inputs import (
-    Scores,
+    ScoresLike,
     as_count,
     as_counts,
     as_order,
@@ -59,7 +59,7 @@ class Repair:
 
 
 def repair(
-    values: Scores | None,
+    values: ScoresLike | None,
     X_train: Any,
     y_train: Any,
     X_test: Any,

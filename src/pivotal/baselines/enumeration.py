@@ -19,7 +19,7 @@ from pivotal.core.version import __version__
 from pivotal.core.weights import Weights
 from pivotal.engine.solvers import check_votes_allowed
 from pivotal.neighbors import NeighborAudit, as_index
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.values import Values
 
@@ -40,7 +40,7 @@ def enumerate_coalitions(
     semivalue: str | Semivalue = "banzhaf",
     weights: str | Weights | Callable[..., Any] | None = "uniform",
     bits: int | None = None,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     classes: npt.ArrayLike | None = None,

@@ -29,7 +29,7 @@ from pivotal.neighbors._external import TREES
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Metric, Searcher, check_size, make_searcher
+from pivotal.neighbors.metrics import MetricLike, Searcher, check_size, make_searcher
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
 # Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.
@@ -52,7 +52,7 @@ class Settings(ABC):
 
     @abstractmethod
     def build(
-        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> ApproximateIndex:
         """Return the index of the training points."""
 
@@ -108,7 +108,7 @@ class ApproximateIndex(Index):
         self,
         X: Any,
         settings: Settings,
-        metric: Metric = "euclidean",
+        metric: MetricLike = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = -1,
@@ -287,7 +287,7 @@ def _each_once(found: AnyArray) -> IndexArray:
     return candidates
 
 
-def _unsupported(name: str, metric: Metric, parameters: dict[str, Any], metrics: tuple[str, ...]) -> str:
+def _unsupported(name: str, metric: MetricLike, parameters: dict[str, Any], metrics: tuple[str, ...]) -> str:
     """Say which metrics the index knows, and which indexes know the metric."""
     who = ["brute"]
     if isinstance(metric, str):

@@ -27,7 +27,7 @@ from pivotal.neighbors._factory import as_index
 from pivotal.neighbors._recall import draw_queries, search_sample
 from pivotal.neighbors._sources import RowSource, take_rows
 from pivotal.neighbors.index import Index
-from pivotal.neighbors.metrics import Metric, with_estimates
+from pivotal.neighbors.metrics import MetricLike, with_estimates
 
 __all__ = ["NeighborAudit", "Verdict", "audited_queries", "recall_of"]
 
@@ -69,7 +69,7 @@ class _Sample(NamedTuple):
         return _smallest(self.found, k)
 
 
-def audited_queries(shape: tuple[int, int], depth: int, metric: Metric) -> int:
+def audited_queries(shape: tuple[int, int], depth: int, metric: MetricLike) -> int:
     """Return how many queries an exhaustive search may be asked about.
 
     Parameters
@@ -129,7 +129,7 @@ class NeighborAudit:
         index: Index,
         X: Any,
         *,
-        metric: Metric,
+        metric: MetricLike,
         metric_params: Mapping[str, Any] | None,
         n_jobs: int | None,
     ) -> None:

@@ -20,7 +20,7 @@ from pivotal.neighbors._approximate import EUCLIDEAN, EuclideanSpace
 from pivotal.neighbors._factory import as_index
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
-from pivotal.neighbors.metrics import Metric, make_searcher
+from pivotal.neighbors.metrics import MetricLike, make_searcher
 
 __all__ = ["ClusteredIndex", "as_index_of_many"]
 
@@ -58,7 +58,7 @@ class ClusteredIndex(Index):
     def __init__(
         self,
         X: Any,
-        metric: Metric = "euclidean",
+        metric: MetricLike = "euclidean",
         *,
         n_compared: int = 80_000,
         n_jobs: int | None = -1,
@@ -128,7 +128,7 @@ def as_index_of_many(
     X: Any,
     *,
     beyond: float,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     n_jobs: int | None = -1,
     max_memory: int | None = None,

@@ -17,7 +17,7 @@ from pivotal.core.validation import check_features, is_sparse
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index
 from pivotal.neighbors.lists import order_ties
-from pivotal.neighbors.metrics import Metric, check_size
+from pivotal.neighbors.metrics import MetricLike, check_size
 
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 
@@ -45,7 +45,7 @@ class TreeIndex(Index):
         self,
         X: Any,
         kind: str,
-        metric: Metric = "euclidean",
+        metric: MetricLike = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = -1,

@@ -24,7 +24,7 @@ from pivotal.neighbors.brute import DenseEuclidean, Neighbors, SparseEuclidean, 
 from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Cosine, Metric, check_size, make_searcher
+from pivotal.neighbors.metrics import Cosine, MetricLike, check_size, make_searcher
 
 __all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of", "shells_of"]
 
@@ -102,7 +102,7 @@ class BruteIndex(Index):
     def __init__(
         self,
         X: Any,
-        metric: Metric = "euclidean",
+        metric: MetricLike = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = -1,
@@ -259,7 +259,7 @@ def as_index(
     neighbors: Any,
     X: Any,
     *,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     n_jobs: int | None = -1,
     max_memory: int | str | None = None,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.neighbors._approximate import ApproximateIndex, EuclideanSpace, Settings
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 
 __all__ = ["FaissFlat", "FaissFlatIndex", "FaissHNSW", "FaissHNSWIndex", "FaissIVF", "FaissIVFIndex"]
 
@@ -44,7 +44,7 @@ class FaissFlat(Settings):
     extra: ClassVar[str] = "faiss"
 
     def build(
-        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> FaissFlatIndex:
         return FaissFlatIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 
@@ -85,7 +85,7 @@ class FaissIVF(Settings):
         self._check_count("seed", 0)
 
     def build(
-        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> FaissIVFIndex:
         return FaissIVFIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 
@@ -130,7 +130,7 @@ class FaissHNSW(Settings):
         self._check_count("build_threads")
 
     def build(
-        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> FaissHNSWIndex:
         return FaissHNSWIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_positive
 from pivotal.neighbors._approximate import EUCLIDEAN, PASSED_THROUGH, ApproximateIndex, Settings
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 
 __all__ = ["HNSWLib", "HNSWLibIndex", "PyNNDescent", "PyNNDescentIndex"]
 
@@ -65,7 +65,7 @@ class HNSWLib(Settings):
         self._check_count("seed", 0)
 
     def build(
-        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> HNSWLibIndex:
         return HNSWLibIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 
@@ -108,7 +108,7 @@ class PyNNDescent(Settings):
         check_positive(self.epsilon, "epsilon", or_zero=True)
 
     def build(
-        self, X: Any, metric: Metric, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
+        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> PyNNDescentIndex:
         return PyNNDescentIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 

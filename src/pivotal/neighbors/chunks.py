@@ -28,7 +28,7 @@ from pivotal.neighbors._sources import Chunk, RowSource, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result
 from pivotal.neighbors.index import ENTRY_BYTES, Index
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import Metric, Searcher, check_size, make_searcher
+from pivotal.neighbors.metrics import MetricLike, Searcher, check_size, make_searcher
 
 __all__ = ["ChunkedIndex"]
 
@@ -83,7 +83,7 @@ class ChunkedIndex(Index):
     def __init__(
         self,
         X: Any,
-        metric: Metric = "euclidean",
+        metric: MetricLike = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
         max_memory: int | str | None = None,
@@ -219,7 +219,7 @@ def _dense(queries: Any) -> FloatArray:
     return np.ascontiguousarray(queries, dtype=np.float64)
 
 
-def check_metric(metric: Metric, metric_params: Mapping[str, Any] | None) -> None:
+def check_metric(metric: MetricLike, metric_params: Mapping[str, Any] | None) -> None:
     """Raise unless a metric can be computed from two rows, without a look at all the others."""
     if metric == "precomputed":
         raise ValueError(

@@ -15,7 +15,7 @@ from pivotal.core.validation import is_sparse
 from pivotal.kernels.measure import unit_rows
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean
 
-Metric: TypeAlias = str | Callable[..., float]
+MetricLike: TypeAlias = str | Callable[..., float]
 
 # Larger numbers have squares whose sum may leave the range of a double.
 LARGEST = 1e140
@@ -39,7 +39,7 @@ class Searcher(Protocol):
         """Return what tells near from far, of all points and each query; shape (n_queries, n_train), to be kept."""
 
 
-def make_searcher(X: Any, metric: Metric, metric_params: Mapping[str, Any] | None, n_threads: int) -> Searcher:
+def make_searcher(X: Any, metric: MetricLike, metric_params: Mapping[str, Any] | None, n_threads: int) -> Searcher:
     """Return the engine for checked training points, a C-contiguous array or a CSR matrix, and any metric."""
     parameters = dict(metric_params or {})
     check_metric(metric, sparse_points=is_sparse(X))
@@ -66,7 +66,7 @@ def check_size(X: Any, name: str) -> None:
         )
 
 
-def check_metric(metric: Metric, *, sparse_points: bool) -> None:
+def check_metric(metric: MetricLike, *, sparse_points: bool) -> None:
     """Raise unless the metric is known and fits the kind of points."""
     if callable(metric):
         if sparse_points:
@@ -158,7 +158,7 @@ def _append_column(X: Any, column: FloatArray) -> Any:
     return np.column_stack([X, column])
 
 
-def with_estimates(X: Any, metric: Metric, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+def with_estimates(X: Any, metric: MetricLike, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the parameters with what a metric estimates from the training points.
 
     Left to scikit-learn, it would depend on the block of queries.
@@ -171,7 +171,7 @@ def with_estimates(X: Any, metric: Metric, parameters: Mapping[str, Any] | None)
     return parameters
 
 
-def _pairwise(X: Any, metric: Metric, parameters: dict[str, Any]) -> Pairwise:
+def _pairwise(X: Any, metric: MetricLike, parameters: dict[str, Any]) -> Pairwise:
     """Return an engine on scikit-learn's pairwise distances."""
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "custom")
     if metric in _OF_BOOLEANS:

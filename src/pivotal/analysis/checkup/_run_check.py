@@ -31,7 +31,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_k, check_same_length, is_sparse
 from pivotal.core.version import __version__
 from pivotal.neighbors import KeptLists, as_index, blocks
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
 __all__ = ["check"]
@@ -81,7 +81,7 @@ def check(
     thresholds: Mapping[str, float] | None = None,
     k: int = 5,
     label_options: Mapping[str, Any] | None = None,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from pivotal.analysis.curves._nearest_curves import NearestModel, is_nearest
 from pivotal.analysis.curves._refits import RefittedModel
-from pivotal.analysis.curves._scoring import Scoring, Task, as_scorer, as_task
+from pivotal.analysis.curves._scoring import Scoring, TaskName, as_scorer, as_task
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
@@ -37,7 +37,7 @@ class Model(Protocol):
         """Return the scores while points get new labels."""
 
 
-def task_of(scoring: Scoring, model: Any, y_train: Any) -> Task:
+def task_of(scoring: Scoring, model: Any, y_train: Any) -> TaskName:
     """Check the scoring and the model, and tell classification from regression."""
     as_scorer(scoring)
     if model is not None and (isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "predict")):

@@ -21,7 +21,7 @@ from pivotal.analysis.curves._scoring import (
     FixedRegressor,
     Scoring,
     Sum,
-    Task,
+    TaskName,
     as_scorer,
     ask,
     name_of_scoring,
@@ -84,7 +84,7 @@ class NearestModel:
         *,
         neighbours: Spec,
         scoring: Scoring,
-        task: Task,
+        task: TaskName,
         n_jobs: int | None,
         also: AnyArray | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import _safe_indexing
 
-from pivotal.analysis.curves._scoring import Scoring, Task, as_scorer, name_of_scoring
+from pivotal.analysis.curves._scoring import Scoring, TaskName, as_scorer, name_of_scoring
 from pivotal.core.labels import as_labels, as_responses, check_same_kind
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_workers
@@ -43,7 +43,7 @@ class RefittedModel:
         data: tuple[Any, Any, Any, Any],
         *,
         scoring: Scoring,
-        task: Task,
+        task: TaskName,
         n_jobs: int | None,
     ) -> None:
         X_train, y_train, X_test, y_test = data

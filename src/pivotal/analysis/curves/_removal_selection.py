@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis._ranked_inputs import (
-    Scores,
+    ScoresLike,
     as_count,
     as_counts,
     as_indices,
@@ -27,7 +27,7 @@ __all__ = ["removal_curve", "selection_curve"]
 
 
 def removal_curve(
-    values: Scores | None,
+    values: ScoresLike | None,
     X_train: Any,
     y_train: Any,
     X_test: Any,
@@ -117,7 +117,7 @@ def removal_curve(
 
 
 def selection_curve(
-    values: Scores | None,
+    values: ScoresLike | None,
     X_train: Any,
     y_train: Any,
     X_test: Any,

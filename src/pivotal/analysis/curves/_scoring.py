@@ -16,7 +16,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from pivotal.core.types import AnyArray, FloatArray
 
-Task: TypeAlias = Literal["classification", "regression"]
+TaskName: TypeAlias = Literal["classification", "regression"]
 Scoring: TypeAlias = str | Callable[..., float]
 
 SUMS = ("accuracy", "balanced_accuracy", "r2", "neg_mean_squared_error", "neg_mean_absolute_error")
@@ -57,7 +57,7 @@ def name_of_scoring(scoring: Scoring) -> str:
     return scoring if isinstance(scoring, str) else str(getattr(scoring, "__name__", "custom"))
 
 
-def as_task(scoring: Scoring, model: Any, y: Any) -> Task:
+def as_task(scoring: Scoring, model: Any, y: Any) -> TaskName:
     """Tell classes from numbers: by the model, by the name of the score, and for a function by the labels."""
     if model is not None:
         return "regression" if is_regressor(model) else "classification"

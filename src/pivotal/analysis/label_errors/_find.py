@@ -29,12 +29,12 @@ from pivotal.core.random import as_generator
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count, check_k, check_same_length, is_sparse
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["Task", "classes_among", "find_label_errors", "find_with_voters"]
+__all__ = ["TaskChoice", "classes_among", "find_label_errors", "find_with_voters"]
 
-Task = Literal["auto", "classification", "regression", "multilabel"]
+TaskChoice = Literal["auto", "classification", "regression", "multilabel"]
 _TASKS: Final = ("auto", "classification", "regression", "multilabel")
 
 
@@ -42,7 +42,7 @@ def find_label_errors(
     X: Any,
     y: Any,
     *,
-    task: Task = "auto",
+    task: TaskChoice = "auto",
     voters: str | Sequence[str] | None = None,
     k: int = 20,
     n_trees: int = 100,
@@ -50,7 +50,7 @@ def find_label_errors(
     odds: float = 2.0,
     share: float | None = None,
     n: int | None = None,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,

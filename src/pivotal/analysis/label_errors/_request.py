@@ -16,7 +16,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_probability, is_integer, is_number, is_sparse
 from pivotal.core.version import __version__
 from pivotal.neighbors import NeighborAudit, as_index, is_source, open_source
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 
 __all__ = ["Request", "check_features_of", "check_number", "check_odds"]
 
@@ -97,7 +97,7 @@ class Request:
         }
 
 
-def check_features_of(X: Any, voters: tuple[str, ...], model: Any, metric: Metric) -> Any:
+def check_features_of(X: Any, voters: tuple[str, ...], model: Any, metric: MetricLike) -> Any:
     """Return checked features, or a file to be read chunk by chunk."""
     needy = [name for name in voters if name != "neighbors"]
     who = "a model" if not needy else "a forest" if "forest" in needy else f"the voter {needy[0]}"

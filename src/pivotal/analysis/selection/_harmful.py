@@ -25,7 +25,7 @@ from pivotal.core.validation import check_k
 from pivotal.engine.solver import Block
 from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import blocks
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
 __all__ = ["Removal", "remove_harmful"]
@@ -131,7 +131,7 @@ def remove_harmful(
     k: int = 5,
     query_weights: npt.ArrayLike | None = None,
     class_weight: str | Mapping[Any, float] | None = None,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,

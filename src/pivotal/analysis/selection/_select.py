@@ -20,7 +20,7 @@ from pivotal.core.query_weights import QueryWeights
 from pivotal.core.random import as_generator
 from pivotal.core.validation import check_count, check_k, check_share, is_number
 from pivotal.core.version import __version__
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.values import Values
 
@@ -48,7 +48,7 @@ def select(
     n_trees: int = 100,
     likeness: float = 2.0,
     passes: int = 2,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     ids: npt.ArrayLike | None = None,

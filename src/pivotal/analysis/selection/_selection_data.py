@@ -24,7 +24,7 @@ from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
 from pivotal.neighbors import Index, as_index_of_many
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 
 __all__ = ["SelectionData"]
 
@@ -57,7 +57,7 @@ class SelectionData:
     queries: Any
     targets: CodeArray
     weights: FloatArray
-    metric: Metric
+    metric: MetricLike
     metric_params: Mapping[str, Any] | None
     neighbors: Any
     n_jobs: int | None
@@ -71,7 +71,7 @@ class SelectionData:
         *,
         test: tuple[Any, Any],
         weights: QueryWeights,
-        metric: Metric = "euclidean",
+        metric: MetricLike = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
         neighbors: Any = "auto",
         resources: Resources,

@@ -14,7 +14,7 @@ import numpy as np
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.neighbors import Index, NeighborAudit, Verdict, as_index, fitting_queries, is_source
 from pivotal.neighbors.lists import nearest_of, order_ties
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 
 __all__ = ["CellSearch", "keep_nearest", "search_cells"]
 
@@ -43,7 +43,7 @@ def search_cells(
     cells: AnyArray,
     depth: int,
     *,
-    metric: Metric,
+    metric: MetricLike,
     metric_params: Mapping[str, Any] | None,
     n_jobs: int | None,
 ) -> CellSearch:

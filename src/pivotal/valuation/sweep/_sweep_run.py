@@ -20,7 +20,7 @@ from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.weights import Weights
 from pivotal.engine.joblib_backend import warn_backend_unused
 from pivotal.neighbors import blocks
-from pivotal.neighbors.metrics import Metric
+from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import ids_of
 from pivotal.valuation.point_valuation import PointValuation, read_points, read_queries
 from pivotal.valuation.sweep._sweep_result import Sweep
@@ -43,7 +43,7 @@ def sweep(
     semivalue: str | Semivalue | Iterable[str | Semivalue] = "banzhaf",
     weights: _Weighting | Iterable[_Weighting] = "uniform",
     bits: int | Iterable[int] | None = None,
-    metric: Metric = "euclidean",
+    metric: MetricLike = "euclidean",
     metric_params: Mapping[str, Any] | None = None,
     neighbors: Any = "auto",
     tol: float = DEFAULT_TOL,
