@@ -127,6 +127,11 @@ def test_a_class_name_means_one_class():
     assert not aliases & set(names)
 
 
+def test_arrays_are_made_read_only_in_one_file():
+    places = [file.stem for file in FILES if re.search(r"setflags\(|flags\.writeable = ", file.read_text("utf-8"))]
+    assert places == ["frozen"]
+
+
 def test_numba_lives_in_the_kernels():
     for file in FILES:
         if room_of(file) != "kernels":

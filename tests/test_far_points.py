@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from effort import examples
 from pivotal import KNNValuation
+from pivotal.core.frozen import read_only
 from pivotal.core.games import Hard, Soft
 from pivotal.core.semivalues import Shapley
 from pivotal.core.spec import Spec
@@ -23,7 +24,6 @@ from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.kernels.shell_counts import SHELLS, Points, count_tile, make_shell_scratch
 from pivotal.neighbors import BruteIndex
-from pivotal.neighbors.brute import read_only
 
 pytestmark = pytest.mark.kernels
 

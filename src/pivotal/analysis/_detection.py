@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis._ranked_inputs import ScoresLike, as_count, as_indices, as_scores, lowest_first
+from pivotal.core.frozen import freeze_arrays
 from pivotal.core.types import FloatArray, IndexArray
 
 __all__ = ["Detection", "Found", "detection"]
@@ -72,6 +73,9 @@ class Detection:
     inspected: int
     roc_auc: float
     average_precision: float
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     @property
     def n_train(self) -> int:
@@ -186,8 +190,6 @@ def detection(values: ScoresLike, mislabelled: npt.ArrayLike, *, share: int | fl
         raise ValueError(f"share must make at least one point to inspect; got {share!r} of {len(scores)} points.")
     order = lowest_first(scores)
     found: Any = np.concatenate([[0], np.cumsum(wrong[order])]).astype(np.int64)
-    for array in (order, found):
-        array.setflags(write=False)
     return Detection(
         order,
         found,

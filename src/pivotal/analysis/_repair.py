@@ -19,6 +19,7 @@ from pivotal.analysis._ranked_inputs import (
 )
 from pivotal.analysis.curves.curve import Curve
 from pivotal.core.config import Resources
+from pivotal.core.frozen import freeze_arrays
 from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import AnyArray, IndexArray
@@ -49,6 +50,9 @@ class Repair:
     order: IndexArray
     labels: AnyArray
     changed: npt.NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
     def __repr__(self) -> str:
         first, last = self.curve.scores[0], self.curve.scores[-1]
@@ -148,8 +152,6 @@ def repair(
         **run.settings,
     }
     name = name_of(values, order) if label is None else label
-    for array in (queue, repaired):
-        array.setflags(write=False)
     curve = Curve(counts, scores, label=name, settings=settings)
     return Repair(curve, queue, repaired, repaired[queue] != given[queue])
 

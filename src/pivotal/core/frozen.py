@@ -1,4 +1,4 @@
-"""Settings that cannot be changed: read-only copies of JSON-able content, and when two things are the same."""
+"""What cannot be changed: arrays, read-only copies of JSON-able content, and when two things are the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["freeze", "same", "thaw"]
+from pivotal.core.types import AnyArray
+
+__all__ = ["freeze", "freeze_arrays", "read_only", "same", "thaw"]
+
+
+def read_only(array: AnyArray) -> AnyArray:
+    """Return a view of the same numbers that cannot be written to; the array itself still can."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def freeze_arrays(record: object) -> None:
+    """Put read-only views in place of all arrays that a frozen dataclass has as fields."""
+    for name, content in list(vars(record).items()):
+        if isinstance(content, np.ndarray):
+            object.__setattr__(record, name, read_only(content))
 
 
 def freeze(content: Any, where: str) -> Any:

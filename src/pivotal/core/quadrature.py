@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import betaln, roots_jacobi
 
 from pivotal.core.binomials import binomial_sizes
+from pivotal.core.frozen import freeze_arrays
 from pivotal.core.semivalues import Banzhaf, BetaShapley, Measure, Semivalue
 from pivotal.core.types import FloatArray, IndexArray
 
@@ -118,8 +119,7 @@ def _with_ranks(nodes: FloatArray, weights: FloatArray, k: int, n: int, error: f
             error += 4.0 * weight * math.fsum(binomial_sizes(k, int(rank), p))
     order = np.argsort(-ranks, kind="stable")  # the largest game first: scratch memory is touched once
     rule = Quadrature(nodes[order], weights[order], ranks[order], float(error))
-    for array in (rule.nodes, rule.weights, rule.ranks):
-        array.flags.writeable = False  # many callers share it
+    freeze_arrays(rule)  # many callers share it
     return rule
 
 

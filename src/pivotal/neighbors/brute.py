@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.frozen import read_only as read_only  # also for those who import it from here
 from pivotal.core.threads import run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels.measure import centre_rows, measure_all, measure_all_sparse
@@ -87,16 +88,6 @@ def _error(terms: int, unit: float, n_features: int) -> tuple[float, float]:
     """Return e of the module's note, and growth, with what the exact distances themselves may be off by."""
     error = (terms / 2 + 6) * unit + (n_features + 8) * _DOUBLE
     return error, (1 + 2 * error) / (1 - 2 * error) * (1 + (4 * n_features + 32) * _DOUBLE)
-
-
-def read_only(rows: AnyArray) -> AnyArray:
-    """Return the same numbers as an array that cannot be written to.
-
-    For kernels that only read: compiled for such arrays, they take a user's own, which may be of either kind.
-    """
-    view = rows.view()
-    view.flags.writeable = False
-    return view
 
 
 class DenseEuclidean:

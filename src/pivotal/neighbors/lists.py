@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.frozen import read_only
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
 __all__ = ["leave_out_own", "nearest_of", "order_ties", "scores_of_known", "sorted_rows"]
@@ -92,9 +93,8 @@ def scores_of_known(known: FloatArray, made: AnyArray, own: IndexArray) -> Any:
     """
     from pivotal.kernels.radix import Scores
 
-    nothing = np.empty((0, 0)), np.empty((len(known), 0))
-    for array in nothing:
-        array.flags.writeable = False  # as points are, so that kernels are compiled once
+    # Read-only, as points are, so that kernels are compiled once.
+    nothing = read_only(np.empty((0, 0))), read_only(np.empty((len(known), 0)))
     return Scores(made, np.zeros(len(known), np.int64), own, known, *nothing, False)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy import sparse
 
-from pivotal.core.frozen import same
+from pivotal.core.frozen import freeze_arrays, same
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.storage import numbers_of
 
@@ -66,10 +66,8 @@ class PerQuery:
     grades: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        matrix = self.matrix
-        for array in (matrix.data, matrix.indices, matrix.indptr, self.ranks, self.labels, self.targets, self.grades):
-            if array is not None:
-                array.setflags(write=False)
+        freeze_arrays(self)
+        freeze_arrays(self.matrix)
 
     def check(self, n_train: int) -> Self:
         """Return the same if it has this many training points."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike
 
-from pivotal.core.frozen import freeze, same, thaw
+from pivotal.core.frozen import freeze, freeze_arrays, same, thaw
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_probability
 from pivotal.results.ids import as_ids, one_dimensional
@@ -105,9 +105,8 @@ class ValueRecord:
             "queries": queries if queries is None else queries.check(array.size),
         }
         for name, content in checked.items():
-            if isinstance(content, np.ndarray):
-                content.setflags(write=False)
             object.__setattr__(self, name, content)
+        freeze_arrays(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the values to one Parquet file, whole or not at all.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis.checkup._kinds import KINDS
+from pivotal.core.frozen import freeze_arrays, read_only
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
 __all__ = ["Finding", "Queue", "count_of", "found_below", "skipped"]
@@ -71,8 +72,8 @@ class Finding:
     skipped: str = ""
 
     def __post_init__(self) -> None:
-        for content in (self.scores, self.flagged, self.ids, *self.details.values()):
-            content.setflags(write=False)
+        freeze_arrays(self)
+        object.__setattr__(self, "details", {name: read_only(content) for name, content in self.details.items()})
 
     @property
     def title(self) -> str:

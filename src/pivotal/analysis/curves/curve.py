@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal.core.frozen import freeze, thaw
+from pivotal.core.frozen import freeze, read_only, thaw
 from pivotal.core.types import FloatArray, IndexArray
 
 __all__ = ["Curve"]
@@ -63,8 +63,7 @@ class Curve:
         if heights.shape != whole.shape:
             raise ValueError(f"scores must be one number per count, shape {whole.shape}; got shape {heights.shape}.")
         for name, array in (("counts", whole.astype(np.int64)), ("scores", heights)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, read_only(array))
         object.__setattr__(self, "label", str(label))
         object.__setattr__(self, "settings", freeze({} if settings is None else settings, "settings"))
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from pivotal.analysis.label_errors._breakdown import confusion_of, counts_by_group
 from pivotal.analysis.label_errors._counts import ErrorCount, error_chances
+from pivotal.core.frozen import freeze_arrays
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_probability
@@ -83,11 +84,7 @@ class LabelErrors:
     estimate: ErrorCount
 
     def __post_init__(self) -> None:
-        for name, content in vars(self).items():
-            if isinstance(content, np.ndarray):
-                frozen = content.view()
-                frozen.setflags(write=False)
-                object.__setattr__(self, name, frozen)
+        freeze_arrays(self)
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
     @property

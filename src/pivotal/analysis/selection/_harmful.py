@@ -15,6 +15,7 @@ from pivotal.analysis.selection._rivals import RankedMethod
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._wishes import Wishes, as_number
 from pivotal.core.config import Resources
+from pivotal.core.frozen import freeze_arrays
 from pivotal.core.games import Soft
 from pivotal.core.progress import tqdm
 from pivotal.core.query_weights import QueryWeights
@@ -68,11 +69,7 @@ class Removal:
     requested: bool
 
     def __post_init__(self) -> None:
-        for name, content in vars(self).items():
-            if isinstance(content, np.ndarray):
-                frozen = content.view()
-                frozen.setflags(write=False)
-                object.__setattr__(self, name, frozen)
+        freeze_arrays(self)
 
     @property
     def kept(self) -> IndexArray:

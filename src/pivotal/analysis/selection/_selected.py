@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pivotal.analysis.selection._expectation import DEFAULT_MODEL, Estimation, Expectation
 from pivotal.analysis.selection._wishes import as_number
-from pivotal.core.frozen import freeze, same, thaw
+from pivotal.core.frozen import freeze, freeze_arrays, same, thaw
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_count
@@ -62,10 +62,7 @@ class Selection:
     estimation: Estimation | None = None
 
     def __post_init__(self) -> None:
-        for name in ("indices", "ids"):
-            frozen = getattr(self, name).view()
-            frozen.setflags(write=False)
-            object.__setattr__(self, name, frozen)
+        freeze_arrays(self)
         for name in ("facts", "settings"):
             object.__setattr__(self, name, freeze(getattr(self, name), name))
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.frozen import freeze_arrays
 from pivotal.core.random import as_generator
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count, check_share
@@ -61,10 +62,7 @@ class Dataset:
     image: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        for field in ("X", "y"):
-            view = getattr(self, field).view()
-            view.flags.writeable = False
-            object.__setattr__(self, field, view)
+        freeze_arrays(self)
 
     def __len__(self) -> int:
         return len(self.y)
