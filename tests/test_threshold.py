@@ -212,6 +212,23 @@ def test_balls_hold_everyone_within_the_radius(
     assert max(longest) <= max(64, 4 * inside.sum(axis=1).max())
 
 
+def test_lists_are_short_where_balls_are_small_and_asked_for_again_where_they_are_not() -> None:
+    sizes = np.ones(3000, np.int64)  # a ball holds the nearest points, as many as said here
+    sizes[900:1200] = 100
+    asked = []
+
+    def nearest(queries: Any, depth: int) -> tuple[Any, Any]:
+        asked.append((depth, len(queries)))
+        gaps = np.broadcast_to(np.arange(depth), (len(queries), depth))
+        return gaps, np.where(gaps < sizes[queries, np.newaxis], 0.0, 1.0)
+
+    found = np.concatenate([balls.sizes for balls in find_balls(nearest, lambda _: 512, 3000, 3000, 0.5)])
+    assert_array_equal(found, sizes)
+    assert asked[:2] == [(64, 32), (8, 512)]
+    assert (64, 156) in asked  # those of a block whose lists ended within the ball
+    assert asked[-1][0] == 8  # as before the large balls
+
+
 def each(balls: Balls) -> Iterator[Any]:
     return (balls.members[start:stop] for start, stop in zip(balls.starts[:-1], balls.starts[1:], strict=True))
 

@@ -16,7 +16,9 @@ __all__ = ["Balls", "as_balls", "find_balls"]
 
 _FIRST_QUERIES = 32  # they tell how long lists should be
 _FIRST_DEPTH = 64
+_SHORTEST = 8  # lists take half as long as those of the first depth; where balls are small, all of them are so short
 _GROWTH = 4
+_ENOUGH = 0.98  # share of the balls that lists should hold
 
 
 class Balls(NamedTuple):
@@ -112,7 +114,7 @@ class _Search(NamedTuple):
                 continue
             del indices, distances, inside  # before longer lists are made
             done = n_filled = 0
-            for deeper in self.widen(part[wide], min(_GROWTH * depth, self.n_train)):
+            for deeper in self.widen(part[wide], min(max(_GROWTH * depth, _FIRST_DEPTH), self.n_train)):
                 places = wide[n_filled : n_filled + len(deeper.sizes)]
                 n_filled += len(places)
                 stop = int(places[-1]) + 1 if n_filled < len(wide) else len(part)
@@ -143,13 +145,19 @@ def find_balls(
     search = _Search(nearest, fitting, n_train, radius)
     start, step, depth = 0, _FIRST_QUERIES, min(_FIRST_DEPTH, n_train)
     while start < n_queries:
-        stop, n_members = min(start + step, n_queries), 0
+        stop, found = min(start + step, n_queries), []
         for balls in search.widen(np.arange(start, stop), depth):
-            n_members += len(balls.members)
+            found.append(balls.sizes)
             yield balls
-        # Lists twice as long as the balls so far, on average, hold most of the balls to come.
-        depth = min(n_train, max(_FIRST_DEPTH, 2 * n_members // (stop - start)))
-        start, step = stop, fitting(depth)
+        depth = min(n_train, _depth_for(np.concatenate(found)))
+        start, step = stop, min(fitting(depth), _GROWTH * _GROWTH * step)  # what few queries tell is not trusted far
+
+
+def _depth_for(sizes: IndexArray) -> int:
+    """Return how long lists should be, given the sizes of the balls so far: most of those to come must fit."""
+    most = max(_FIRST_DEPTH, 2 * int(sizes.sum()) // len(sizes))  # a few large balls are no reason for long lists
+    enough = int(np.quantile(sizes, _ENOUGH)) + 1  # one more point shows that the ball has ended
+    return max(_SHORTEST, min(enough, most))
 
 
 def as_balls(lists: Any, n_train: int, n_queries: int) -> Balls:
