@@ -7,6 +7,7 @@ import inspect
 import pickle
 import pprint
 import sys
+import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -440,3 +441,12 @@ def test_what_the_call_knows_is_not_worked_out_block_by_block(
     assert work[0][:2] == work[1][:2]
     assert work[0][0] == ("engine", "solver")
     np.testing.assert_array_equal(work[0][2], work[1][2])
+
+
+def test_the_types_say_what_is_lazy() -> None:
+    *lazy, in_memory = typing.get_overloads(pivotal.value)
+    assert [inspect.signature(one).return_annotation for one in lazy] == ["LazyValues", "LazyValues"]
+    said, done = inspect.signature(in_memory), inspect.signature(pivotal.value)
+    assert said.return_annotation == "Values"
+    assert done.return_annotation == "Values | LazyValues"
+    assert said.parameters == done.parameters

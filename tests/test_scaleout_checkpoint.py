@@ -185,6 +185,14 @@ def test_other_data_are_another_valuation(tmp_path: Path) -> None:
         flat.value(da.from_array(X + 1, chunks=(60, -1)), Y, Q, T, block_size=10, checkpoint=tmp_path)
 
 
+def test_values_that_a_selection_asks_for_are_none_of_the_checkpoint(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"method": "value", "n_jobs": 1}
+    with pivotal.config_context(checkpoint=tmp_path):
+        chosen = pivotal.select(X, Y, 20, **how)
+    assert np.array_equal(chosen.indices, pivotal.select(X, Y, 20, **how).indices)
+    assert not list(tmp_path.iterdir())
+
+
 def written_again(path: Path, points: Any) -> None:
     da.to_npy_stack(path, da.from_array(points, chunks=(50, -1)))
 

@@ -321,7 +321,6 @@ def value_rows(
     """
     from pivotal.core.config import config_context
     from pivotal.core.method_choice import method
-    from pivotal.results.values import Values
     from pivotal.valuation.value import value
 
     settings = {**(defaults or {}), **_chosen(options, _SETTINGS)}
@@ -339,9 +338,9 @@ def value_rows(
         )
     start = time.perf_counter()
     with config_context(n_jobs=options.jobs, progress=screen.progress, **machine):
-        values = value(prepared.X, prepared.y, X_test, y_test, ids=prepared.ids, **settings)
-        if not isinstance(values, Values):
-            values = values.compute()  # on Dask, values are computed when that is asked for
+        found: Any = value(prepared.X, prepared.y, X_test, y_test, ids=prepared.ids, **settings)
+        lazy = isinstance(data, DistributedData) or "checkpoint" in machine
+        values: Values = found.compute() if lazy else found
     screen.detail(f"valued in {time.perf_counter() - start:.2f} s: {dict(values.settings)}")
     screen.tell(describe(values, by_test=X_test is not None))
     if values.query_standard_error is not None:

@@ -55,7 +55,8 @@ def value_dataset(
     names = _read(train, ids).to_numpy() if isinstance(ids, str) else ids
     X_train, y_train = _points(train, columns), _labels(train, label, "train")
     if test is None:
-        return value(X_train, y_train, ids=names, **settings)
+        alone: Values = value(X_train, y_train, ids=names, **settings)
+        return alone
     _check_columns(test, [*columns, label], "test")
     return value(X_train, y_train, _points(test, columns), _labels(test, label, "test"), ids=names, **settings)
 

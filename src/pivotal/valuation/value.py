@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy.typing as npt
 
@@ -25,9 +25,26 @@ from pivotal.valuation.fitted_models import FittedModel
 from pivotal.valuation.group_valuation import value_groups
 from pivotal.valuation.point_valuation import PointValuation, read_points, read_queries
 
+if TYPE_CHECKING:
+    from pivotal.valuation.dask import LazyValues
+
 __all__ = ["value"]
 
 
+class DaskCollection(Protocol):
+    """An array, a dataframe or the like that Dask holds."""
+
+    def __dask_graph__(self) -> Any:
+        """Return the tasks that compute it."""
+
+
+@overload
+def value(
+    X_train: DaskCollection, y_train: Any, X_test: Any = None, y_test: Any = None, **settings: Any
+) -> LazyValues: ...
+@overload
+def value(X_train: Any, y_train: Any, X_test: DaskCollection, y_test: Any, **settings: Any) -> LazyValues: ...
+@overload
 def value(
     X_train: Any = None,
     y_train: Any = None,
@@ -50,7 +67,30 @@ def value(
     method: str | Method | MethodChoice = default("exact"),
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> Values:
+) -> Values: ...
+def value(  # type: ignore[misc]  # the settings of lazy values are the keyword arguments here
+    X_train: Any = None,
+    y_train: Any = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    k: int = default(5),
+    utility: str | Game | Convention = default("hard"),
+    semivalue: str | Semivalue = default("banzhaf"),
+    weights: str | Weights | Callable[..., Any] | None = default("uniform"),
+    bits: int | None = None,
+    metric: str | Callable[..., float] | Metric = default("euclidean"),
+    neighbors: Any = default("auto"),
+    tol: float = default(DEFAULT_TOL),
+    classes: npt.ArrayLike | None = None,
+    model: Any = None,
+    groups: npt.ArrayLike | None = None,
+    ids: npt.ArrayLike | None = None,
+    query_weights: npt.ArrayLike | str | Mapping[Any, float] | QueryWeights | None = None,
+    method: str | Method | MethodChoice = default("exact"),
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Values | LazyValues:
     """Return what each training point is worth to a nearest-neighbour model, or to another where `method` says so.
 
     Parameters
@@ -124,9 +164,11 @@ def value(
 
     Returns
     -------
-    Values
-        `values.values` are the means over the queries, `values.error_bound` says how far any of them can be off, and
-        `values.standard_error` how far by chance if they were sampled. `values.settings` go back in:
+    Values, or LazyValues for Dask collections and with a checkpoint
+        Of lazy values, `compute` returns the values; a checkpoint is set by `pivotal.config_context`, which type
+        checkers do not see. `values.values` are the means over the queries, `values.error_bound` says how far any of
+        them can be off, and `values.standard_error` how far by chance if they were sampled. `values.settings` go back
+        in:
         ``pivotal.value(X_train, y_train, X_test, y_test, **values.settings)`` makes the same call.
 
     See Also
@@ -189,8 +231,7 @@ def value(
     if lazy:
         from pivotal.valuation.dask import value_lazily
 
-        found: Any = value_lazily(spec, resources, data, ids=names, query_weights=counts)
-        return found  # type: ignore[no-any-return]  # what stands for the values until they are computed
+        return value_lazily(spec, resources, data, ids=names, query_weights=counts)
     features = read_points(X_train)
     queries = read_queries(X_test, features)
     points = PointValuation(spec, resources, features, y_train, y_test=y_test, ids=names)

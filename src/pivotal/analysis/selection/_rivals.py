@@ -13,6 +13,7 @@ from pivotal.analysis.selection._likeness import KernelMeans
 from pivotal.analysis.selection._rival_libraries import condensed, edited, facility_location
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._wishes import Wishes, class_quotas
+from pivotal.core.config import config_context
 from pivotal.core.method_choice import Exact
 from pivotal.core.metric_settings import as_metric
 from pivotal.core.types import FloatArray, IndexArray
@@ -104,7 +105,9 @@ def _valued(data: SelectionData, **how: Any) -> Values:
         "classes": np.arange(int(max(data.codes.max(), data.targets.max())) + 1),
         **how,
     }
-    return value(data.X, data.codes, *test, **settings)
+    with config_context(checkpoint=None):  # values are needed here and now, and one folder is for one valuation
+        values: Values = value(data.X, data.codes, *test, **settings)
+    return values
 
 
 def _top(scores: FloatArray, rows: IndexArray, n: int) -> IndexArray:

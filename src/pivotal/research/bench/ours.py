@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.research.bench.contender import HARD, HARD_ALONE, SOFT, SOFT_ALONE, WEIGHTED, Contender
+from pivotal.results.values import Values
 
 __all__ = ["OURS"]
 
@@ -20,7 +21,9 @@ class _Pivotal(Contender):
     def run(self, X: Any, y: Any, X_test: Any, y_test: Any, k: int) -> npt.ArrayLike:
         from pivotal.valuation.value import value
 
-        return value(X, y, X_test, y_test, k=k, **self.settings).values  # type: ignore[arg-type]
+        settings: dict[str, Any] = {"k": k, **self.settings}
+        values: Values = value(X, y, X_test, y_test, **settings)
+        return values.values
 
 
 class SoftShapley(_Pivotal):
