@@ -282,7 +282,7 @@ def test_samples_surround_the_exact_values(method: str, semivalue: str) -> None:
             exact = pivotal.value_retrieval(lists, grades, k=3, metric=game, semivalue=semivalue, groups=owners, tol=0)
             found = pivotal.value_retrieval(
                 lists, grades, k=3, metric=game, semivalue=semivalue, groups=owners, tol=0,
-                method=method, n_samples=2000, random_state=1,
+                method=pivotal.method(method, n_samples=2000, random_state=1),
             )  # fmt: skip
             assert found.standard_error is not None
             z = (found.values - exact.values) / np.maximum(found.standard_error, 1e-12)
@@ -293,7 +293,8 @@ def test_samples_surround_the_exact_values(method: str, semivalue: str) -> None:
 def test_many_groups_are_sampled() -> None:
     rng = np.random.default_rng(13)
     lists, grades = draw(rng, 60)
-    values = pivotal.value_retrieval(lists, grades, k=10, groups=np.arange(60) // 2, random_state=0, n_samples=50)
+    few = pivotal.method("auto", n_samples=50, random_state=0)
+    values = pivotal.value_retrieval(lists, grades, k=10, groups=np.arange(60) // 2, method=few)
     assert values.settings["method"] == "coalitions"
     assert values.standard_error is not None
 

@@ -29,10 +29,10 @@ MANY = [f"site{i % 25}" for i in range(50)]
         {"unjudged": "ignore", "per_query": True},
         {"groups": GROUPS, "per_query": True},
         {"groups": GROUPS, "unjudged": "ignore", "no_relevant": "skip", "semivalue": "shapley"},
-        {"groups": MANY, "k": 10, "n_samples": 60, "random_state": 3},
-        {"method": "permutations", "semivalue": "shapley", "n_samples": 40, "random_state": 1},
-        {"method": "coalitions", "target_se": 0.02, "random_state": 1, "unjudged": "ignore"},
-        {"method": "coalitions", "n_samples": 20, "random_state": 1, "per_query": True},
+        {"groups": MANY, "k": 10, "method": pivotal.method("auto", n_samples=60, random_state=3)},
+        {"method": pivotal.Permutations(n_samples=40, random_state=1), "semivalue": "shapley"},
+        {"method": pivotal.Coalitions(target_se=0.02, random_state=1), "unjudged": "ignore"},
+        {"method": pivotal.Coalitions(n_samples=20, random_state=1), "per_query": True},
     ],
     ids=lambda options: "-".join(map(str, options)),
 )
@@ -59,7 +59,7 @@ def test_rankings_on_dask_may_have_names_and_queries_that_are_not_judged() -> No
 
 def test_samples_stop_in_time_on_dask() -> None:
     lists = da.from_array(LISTS, chunks=(7, 20))
-    values = pivotal.value_retrieval(lists, RELEVANCE, k=4, method="coalitions", max_time=0.2, random_state=0)
+    values = pivotal.value_retrieval(lists, RELEVANCE, k=4, method=pivotal.Coalitions(max_time=0.2, random_state=0))
     assert values.standard_error is not None
     assert values.settings["n_samples"][0] >= 2
 
@@ -78,7 +78,7 @@ def test_workers_are_other_processes() -> None:
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster),
     ):
-        for options in ({}, {"groups": GROUPS}, {"method": "coalitions", "n_samples": 20, "random_state": 1}):
+        for options in ({}, {"groups": GROUPS}, {"method": pivotal.Coalitions(n_samples=20, random_state=1)}):
             here = pivotal.value_retrieval(LISTS, RELEVANCE, k=4, **options)
             there = pivotal.value_retrieval(da.from_array(LISTS, chunks=(7, 6)), RELEVANCE, k=4, **options)
             assert there.equals(here)

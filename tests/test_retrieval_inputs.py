@@ -12,7 +12,7 @@ from scipy import sparse
 
 import pivotal
 from pivotal import NDCG
-from pivotal.analysis.retrieval import BM25, search_rankings
+from pivotal.analysis.retrieval import BM25, search_rankings, study_retrieval
 
 
 def collection(seed: int = 0, n_queries: int = 12, n_documents: int = 60) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -303,7 +303,12 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         ({"no_relevant": "one"}, "no_relevant must be 'zero' or 'skip'"),
         ({"k": 0}, "k must be a"),
         ({"method": "coalition"}, "Did you mean 'coalitions'"),
-        ({"target_se": 0.1, "per_query": True}, "omit per_query"),
+        ({"method": "knn-shapley"}, "method must be one of 'auto', 'exact', 'coalitions', 'permutations'"),
+        ({"method": pivotal.method("data-shapley")}, "got 'data-shapley'"),
+        ({"method": 3}, "got 3"),
+        ({"method": pivotal.method("exact", n_samples=9)}, "n_samples is for sampling"),
+        ({"method": pivotal.method("auto", n_samples=1)}, "n_samples must be an integer of at least 2"),
+        ({"method": pivotal.Coalitions(target_se=0.1), "per_query": True}, "omit per_query"),
         ({"query_weights": [1, 2, 3]}, "query_weights"),
         ({"groups": ["a"]}, "one entry per"),
     ],
@@ -311,3 +316,28 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
 def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pivotal.value_retrieval([[0, 1]], [[1, 0]], **options)
+
+
+@pytest.mark.parametrize("name", ["n_samples", "target_se", "max_time", "random_state"])
+def test_parameters_of_a_method_go_with_it(name: str) -> None:
+    options: Any = {name: 2}
+    message = rf"{name} is a parameter of the method; .* Use method=pivotal\.Coalitions\({name}=2\)"
+    for call in (pivotal.value_retrieval, study_retrieval):
+        with pytest.raises(TypeError, match=message):
+            call([[0, 1]], [[1, 0]], method="coalitions", **options)
+    with pytest.raises(TypeError, match="takes no option 'n_sample'"):
+        pivotal.value_retrieval([[0, 1]], [[1, 0]], n_sample=9)  # type: ignore[arg-type]
+
+
+def test_a_method_is_a_name_a_text_or_an_object() -> None:
+    lists, grades = [[0, 1, 2], [2, 1, 0]], [[1, 0, 0], [0, 2, 1]]
+    for one, other in (
+        ("exact", pivotal.Exact()),
+        ("coalitions(n_samples=9, random_state=0)", pivotal.Coalitions(n_samples=9, random_state=0)),
+        ("permutations(n_samples=9, random_state=0)", pivotal.Permutations(n_samples=9, random_state=0)),
+    ):
+        found = pivotal.value_retrieval(lists, grades, k=1, method=one)
+        assert found.equals(pivotal.value_retrieval(lists, grades, k=1, method=other))
+    kept = pivotal.value_retrieval(lists, grades, k=1, method=pivotal.Exact(per_query=True))
+    assert kept.per_query is not None
+    assert kept.equals(pivotal.value_retrieval(lists, grades, k=1, per_query=True))

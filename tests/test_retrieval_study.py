@@ -125,7 +125,8 @@ def test_hundreds_of_sources_are_paid_by_samples() -> None:
     rng = np.random.default_rng(3)
     lists = np.array([rng.permutation(300)[:60] for _ in range(12)])
     relevance = (rng.random((12, 300)) < 0.1).astype(int)
-    study = study_retrieval(lists, relevance, k=5, groups=[f"s{i}" for i in range(300)], n_samples=300, random_state=0)
+    few = pivotal.method("auto", n_samples=300, random_state=0)
+    study = study_retrieval(lists, relevance, k=5, groups=[f"s{i}" for i in range(300)], method=few)
     assert study.sources is not None
     assert study.sources.settings["method"] == "coalitions"
     paid = study.payouts(100, n_draws=200)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pivotal.analysis.retrieval._evidence import evidence_of, rejected
+from pivotal.core.config import Resources
 from pivotal.core.games import Game
 from pivotal.core.games.definition import check_option
 from pivotal.core.random import check_random_state
@@ -106,7 +107,8 @@ def advise_retrieval(
     level, unseen = check_share(level, "level"), check_share(unseen, "unseen")
     spec = RetrievalSpec.of(k, metric, semivalue)
     game, k = spec.game, spec.k
-    problem = open_problem(rankings, relevance, spec, **options)
+    resources = Resources.of()
+    problem = open_problem(rankings, relevance, spec, resources, **options)
     n_queries = len(problem.judgements)
     n_unseen = round(unseen * n_queries)
     if not 2 <= n_unseen <= n_queries - 1:
@@ -114,7 +116,7 @@ def advise_retrieval(
     order = np.random.default_rng(check_random_state(random_state)).permutation(n_queries)
     judging, choosing = problem.part(np.sort(order[:n_unseen])), problem.part(np.sort(order[n_unseen:]))
     owners = None if by == "document" else np.asarray(group_names(groups, problem.documents), dtype=object)
-    values = value_problem(choosing, spec, groups=owners)
+    values = value_problem(choosing, spec, resources, groups=owners)
     codes = np.arange(len(problem.documents)) if owners is None else _codes(values.ids, owners)
     changes = _removals(values.values) if how == "remove" else _reweightings(values.values)
     rows = []

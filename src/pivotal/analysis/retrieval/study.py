@@ -13,8 +13,10 @@ import pandas as pd
 from scipy import sparse
 
 from pivotal.analysis.retrieval._evidence import evidence_of, rejected
+from pivotal.core.config import Resources
 from pivotal.core.games import Game
 from pivotal.core.games.definition import check_option
+from pivotal.core.method_choice import Exact
 from pivotal.core.providers import provided
 from pivotal.core.random import check_random_state
 from pivotal.core.semivalues import LeaveOneOut, Semivalue
@@ -259,8 +261,8 @@ def study_retrieval(
     rankings, relevance, k, metric, semivalue, groups
         As in `pivotal.value_retrieval`.
     **options
-        queries, depth, similarity, documents, query_ids, complete, unjudged, no_relevant and n_jobs, as there; and
-        method, n_samples and random_state, which are for groups: documents are always valued exactly.
+        queries, depth, similarity, documents, query_ids, complete, unjudged, no_relevant, tol, n_jobs, block_size and
+        progress, as there; and method, which is for groups: documents are always valued exactly.
 
     Examples
     --------
@@ -271,15 +273,16 @@ def study_retrieval(
     """
     asked = ("queries", "depth", "similarity", "documents", "query_ids")
     search = {name: options.pop(name) for name in asked if name in options}
+    resources = Resources.of(**{name: options.pop(name, None) for name in ("n_jobs", "block_size", "progress")})
     spec = RetrievalSpec.of(k, metric, semivalue, **options, per_query=True)
-    problem = open_problem(rankings, relevance, spec, **search)
-    exactly = replace(spec, how=("exact", None, None, None, None))
-    values = value_problem(problem, exactly)
-    loo = value_problem(problem, replace(exactly, semivalue=LeaveOneOut()))
+    problem = open_problem(rankings, relevance, spec, resources, **search)
+    exactly = replace(spec, method=Exact())
+    values = value_problem(problem, exactly, resources)
+    loo = value_problem(problem, replace(exactly, semivalue=LeaveOneOut()), resources)
     sources, owners = None, None
     if groups is not None:
         owners = np.asarray(group_names(groups, problem.documents), dtype=object)
-        sources = value_problem(problem, spec, groups=owners)
+        sources = value_problem(problem, spec, resources, groups=owners)
     # What is asked later is asked of the same queries and lists.
     problem = problem.answerable() if spec.no_relevant == "skip" else problem
     problem = problem.without_unjudged() if spec.unjudged == "ignore" else problem

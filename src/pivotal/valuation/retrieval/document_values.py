@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.config import Resources
 from pivotal.core.games import Game
+from pivotal.core.method_choice import MethodChoice
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.spec import DEFAULT_TOL
@@ -40,15 +42,12 @@ def value_retrieval(
     no_relevant: Literal["zero", "skip"] = "zero",
     query_weights: npt.ArrayLike | Mapping[Any, float] | None = None,
     tol: float = DEFAULT_TOL,
-    method: str = "auto",
-    n_samples: int | None = None,
-    target_se: float | None = None,
-    max_time: float | None = None,
-    random_state: int | np.random.Generator | None = None,
+    method: str | MethodChoice = "auto",
     per_query: bool = False,
     n_jobs: int | None = None,
     block_size: int | None = None,
     progress: bool | None = None,
+    **unknown: Never,
 ) -> Values:
     """Return what each document of a corpus is worth to a retriever, by a metric of the first k that it returns.
 
@@ -101,15 +100,17 @@ def value_retrieval(
     tol : float, default=1e-16
         Truncation: ranks so deep that leaving them out changes no value by more than this, in units of the metric's
         range, are not looked at; 0 uses the lists whole.
-    method : {"auto", "exact", "coalitions", "permutations"}, default="auto"
-        Exact values, or estimates with standard errors. ``"auto"`` is exact for documents, and for groups while no
-        query has more than 2^20 cases to tell apart.
-    n_samples, target_se, max_time, random_state
-        As in `pivotal.value`.
+    method : str or method object, default="auto"
+        ``"exact"``, or ``"coalitions"`` and ``"permutations"``: estimates with standard errors. ``"auto"`` is exact for
+        documents, and for groups while no query has more than 2^20 cases to tell apart. When to stop sampling and where
+        random numbers start is said on the object: ``pivotal.Coalitions(n_samples=500, random_state=0)``, or
+        ``pivotal.method("auto", random_state=0)``.
     per_query : bool, default=False
         Whether to keep the values of every query: `Values.per_query` and `Values.explain`.
-    n_jobs, block_size, progress
+    n_jobs, progress
         As in `pivotal.value`.
+    block_size : int, optional
+        Queries per block; chosen from the memory that lists may take unless `pivotal.set_config` says otherwise.
 
     Returns
     -------
@@ -134,19 +135,15 @@ def value_retrieval(
         no_relevant=no_relevant,
         tol=tol,
         method=method,
-        n_samples=n_samples,
-        target_se=target_se,
-        max_time=max_time,
-        random_state=random_state,
         per_query=per_query,
-        n_jobs=n_jobs,
-        block_size=block_size,
-        progress=progress,
+        **unknown,
     )
+    resources = Resources.of(n_jobs=n_jobs, block_size=block_size, progress=progress)
     problem = open_problem(
         rankings,
         relevance,
         spec,
+        resources,
         documents=documents,
         query_ids=query_ids,
         queries=queries,
@@ -156,7 +153,7 @@ def value_retrieval(
     if isinstance(query_weights, Mapping):
         query_weights = _by_name(query_weights, problem.queries)
     weights = QueryWeights(query_weights, None).of(np.zeros(len(problem.judgements)), None)
-    return value_problem(problem, spec, groups=groups, weights=weights)
+    return value_problem(problem, spec, resources, groups=groups, weights=weights)
 
 
 def _by_name(weights: Mapping[Any, float], queries: AnyArray) -> list[float]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from pivotal.core.config import Resources
 from pivotal.core.notices import notify
-from pivotal.core.plan import as_plan
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import is_lazy
 from pivotal.core.version import __version__
@@ -33,7 +32,12 @@ _BRANCHES, _MOST_BRANCHES = 2**20, 2**24
 
 
 def value_problem(
-    problem: RetrievalProblem, spec: RetrievalSpec, *, groups: Any = None, weights: FloatArray | None = None
+    problem: RetrievalProblem,
+    spec: RetrievalSpec,
+    resources: Resources,
+    *,
+    groups: Any = None,
+    weights: FloatArray | None = None,
 ) -> Values:
     """Value the documents of a problem, or their groups.
 
@@ -43,6 +47,8 @@ def value_problem(
         Rankings and judgements.
     spec : RetrievalSpec
         What is to be computed.
+    resources : Resources
+        Threads, memory, queries per block, and whether to show a bar.
     groups : array-like of shape (n_documents,) or mapping, optional
         Source of each document.
     weights : float64 array of shape (n_queries,), optional
@@ -71,24 +77,25 @@ def value_problem(
         complete,
         spec.tol if owners is None else 0.0,
     )
-    counter = _make_counter(problem, truncation, owners, spec)
+    counter = _make_counter(problem, truncation, owners, spec, resources)
     if lazy:
         from pivotal.valuation.retrieval._retrieval_dask import count_on_dask
 
-        counted["judged_share"] = count_on_dask(counter, problem, weights, ignore=ignore, k=k, progress=spec.progress)
+        shown = resources.progress
+        counted["judged_share"] = count_on_dask(counter, problem, weights, ignore=ignore, k=k, progress=shown)
     else:
         targets: Any = problem.judgements
         used = problem.indices[:, : counter.depth]
         # The sums are copied once a block: blocks hold at least as many entries as there are documents to sum for.
         length = max(1, used.shape[1])
-        size = spec.block_size or max(fitting_queries(length), len(problem.documents) // length)
+        size = resources.block_size or max(fitting_queries(length), len(problem.documents) // length)
         count_queries(
             counter,
             targets,
             lambda part: (np.ascontiguousarray(used[part], dtype=np.int64), None),
             size,
             weights=weights,
-            progress=spec.progress,
+            progress=resources.progress,
         )
     settings = {
         "k": k,
@@ -115,7 +122,11 @@ def value_problem(
 
 
 def _make_counter(
-    problem: RetrievalProblem, truncation: RankingTruncation, owners: Owners | None, spec: RetrievalSpec
+    problem: RetrievalProblem,
+    truncation: RankingTruncation,
+    owners: Owners | None,
+    spec: RetrievalSpec,
+    resources: Resources,
 ) -> QueryCounter:
     """Return the engine of a method."""
     k, exact, ignore = spec.k, spec.exact_wanted, spec.unjudged == "ignore"
@@ -123,20 +134,19 @@ def _make_counter(
         players = Players(len(problem.documents), truncation.max_depth)
     else:
         players = Players(len(owners.names), max_groups(problem, owners, ignore=ignore), owners.codes.astype(np.int64))
-        exact = exact and (spec.how[0] == "exact" or players.branches(k) <= _BRANCHES)
+        exact = exact and (spec.exact_demanded or players.branches(k) <= _BRANCHES)
     recorder = None
     if spec.per_query:
         judgements = problem.judgements if owners is None else None
-        recorder = RankingRecorder(k, problem.queries, judgements, Resources.of().budget)
+        recorder = RankingRecorder(k, problem.queries, judgements, resources.budget)
     if not exact:
-        plan = as_plan(spec.sampled_method, *spec.how[1:])
-        return RetrievalSampler(players, truncation, plan=plan, n_jobs=spec.n_jobs, recorder=recorder)
+        return RetrievalSampler(players, truncation, plan=spec.sampling, n_jobs=resources.n_jobs, recorder=recorder)
     if owners is None:
-        return DocumentEngine(players, truncation, n_jobs=spec.n_jobs, recorder=recorder)
+        return DocumentEngine(players, truncation, n_jobs=resources.n_jobs, recorder=recorder)
     if players.branches(k) > _MOST_BRANCHES:
         raise ValueError(
             f"exact values of groups take at most {_MOST_BRANCHES} cases per query; {players.width} groups in a list "
             f'and k={k} can make about 2^{players.branches(k).bit_length() - 1}. Use method="coalitions", or shorter '
             "lists."
         )
-    return GroupEngine(players, truncation, n_jobs=spec.n_jobs, recorder=recorder)
+    return GroupEngine(players, truncation, n_jobs=resources.n_jobs, recorder=recorder)

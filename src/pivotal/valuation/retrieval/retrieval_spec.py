@@ -1,20 +1,24 @@
-"""What is to be computed of rankings: the game, the conventions, the method. Nothing about data."""
+"""What is to be computed of rankings: the game, the conventions, the method. Nothing about data or the machine."""
 
 from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from pivotal.core.config import Resources
 from pivotal.core.games import Game, as_retrieval_game
 from pivotal.core.games.definition import check_option
-from pivotal.core.plan import METHODS, as_plan
+from pivotal.core.method_choice import MethodChoice, as_choice
+from pivotal.core.methods import Method
+from pivotal.core.plan import METHODS, Plan
 from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.spec import DEFAULT_TOL
 from pivotal.core.validation import check_k, check_tol
 
 __all__ = ["RetrievalSpec"]
+
+_METHODS: Final = ("auto", *METHODS)
+_OF_METHODS: Final = ("n_samples", "target_se", "max_time", "random_state")
 
 
 @dataclass(frozen=True)
@@ -24,55 +28,77 @@ class RetrievalSpec:
     game: Game
     semivalue: Semivalue
     k: int
+    method: MethodChoice
     complete: bool | None = None
     unjudged: str = "irrelevant"
     no_relevant: str = "zero"
     tol: float = DEFAULT_TOL
-    how: tuple[Any, ...] = ("auto", None, None, None, None)
-    """Method, n_samples, target_se, max_time and random_state."""
-
     per_query: bool = False
-    n_jobs: int | None = -1
-    block_size: int | None = None
-    progress: bool = False
 
     @classmethod
-    def of(cls, k: int, metric: str | Game, semivalue: str | Semivalue, **given: Any) -> RetrievalSpec:
+    def of(
+        cls,
+        k: int,
+        metric: str | Game,
+        semivalue: str | Semivalue,
+        *,
+        method: str | MethodChoice = "auto",
+        per_query: bool = False,
+        **given: Any,
+    ) -> RetrievalSpec:
         """Check what the user asked for."""
-        names = ("method", "n_samples", "target_se", "max_time", "random_state")
-        method, *limits = (given.pop(name, "auto" if name == "method" else None) for name in names)
-        resources = Resources.of(**{name: given.pop(name, None) for name in ("n_jobs", "block_size", "progress")})
-        unknown = [name for name in given if name not in cls.__dataclass_fields__]
-        if unknown:
-            raise TypeError(f"value_retrieval takes no option {unknown[0]!r}; see help(pivotal.value_retrieval).")
-        given |= {"how": (method, *limits), "n_jobs": resources.n_jobs, "block_size": resources.block_size}
-        given["progress"] = resources.progress
+        for name, own in given.items():
+            if name in _OF_METHODS:
+                raise TypeError(
+                    f"{name} is a parameter of the method; got {name}={own!r} beside it. Use "
+                    f"method=pivotal.Coalitions({name}={own!r}), or pivotal.Permutations."
+                )
+            if name not in cls.__dataclass_fields__:
+                raise TypeError(f"value_retrieval takes no option {name!r}; see help(pivotal.value_retrieval).")
+        choice = _as_choice(method)
+        given |= {"method": choice, "per_query": per_query or choice.per_query}
         spec = cls(as_retrieval_game(metric), as_semivalue(semivalue), check_k(k), **given)
         check_tol(spec.tol)
         check_option("value_retrieval", "unjudged", spec.unjudged, ("irrelevant", "ignore"))
         check_option("value_retrieval", "no_relevant", spec.no_relevant, ("zero", "skip"))
-        known = ("auto", *METHODS)
-        if not isinstance(method, str) or method not in known:
-            near = difflib.get_close_matches(method, known, n=1) if isinstance(method, str) else []
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"method must be one of {', '.join(map(repr, known))}; got {method!r}.{hint}")
-        if spec.per_query and any(limit is not None for limit in limits[1:3]):
+        plan = choice.run_as("exact") if spec.exact_wanted else spec.sampling
+        if spec.per_query and not plan.fixed:
             raise ValueError(
                 "values per query are kept of exact games, and of a number of samples that is known; got target_se or "
                 "max_time. Use n_samples, or omit per_query."
             )
-        as_plan("coalitions" if method == "auto" else method, *limits)
         return spec
+
+    @property
+    def exact_demanded(self) -> bool:
+        """Whether the values must be exact, however many cases that takes."""
+        return self.method.name == "exact"
 
     @property
     def exact_wanted(self) -> bool:
         """Whether nothing asks for samples."""
-        return self.how[0] == "exact" or (self.how[0] == "auto" and all(limit is None for limit in self.how[1:4]))
+        return self.exact_demanded or (self.method.name == "auto" and not self.method.limited)
 
     @property
     def sampled_method(self) -> str:
         """What a sample is: what was asked for, or a coalition where the semivalue has a p to draw."""
-        if self.how[0] != "auto":
-            return str(self.how[0])
+        if self.method.name != "auto":
+            return self.method.name
         drawable = hasattr(self.semivalue, "nodes") or hasattr(self.semivalue, "alpha")
         return "coalitions" if drawable else "permutations"
+
+    @property
+    def sampling(self) -> Plan:
+        """How samples are drawn, where the values are not exact."""
+        return self.method.run_as(self.sampled_method)
+
+
+def _as_choice(method: object) -> MethodChoice:
+    """Return the method that is meant, one of those that rankings have."""
+    name = method.name if isinstance(method, MethodChoice | Method) else method
+    known = name.partition("(")[0] if isinstance(name, str) else name
+    if known not in _METHODS:
+        near = difflib.get_close_matches(known, _METHODS, n=1) if isinstance(known, str) else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}; got {name!r}.{hint}")
+    return as_choice(method)

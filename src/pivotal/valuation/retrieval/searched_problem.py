@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.config import Resources
 from pivotal.core.validation import check_count
 from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, as_problem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
@@ -20,6 +21,7 @@ def open_problem(
     rankings: Any,
     relevance: Any,
     spec: RetrievalSpec,
+    resources: Resources,
     *,
     documents: Any = None,
     query_ids: Any = None,
@@ -48,7 +50,8 @@ def open_problem(
         wanted = max(spec.k, spec.semivalue.depth(spec.k, spec.tol, size))
     else:
         wanted = check_count(depth, "depth")
-    lists = search_rankings(rankings, queries, min(size or wanted, wanted), similarity=similarity, n_jobs=spec.n_jobs)
+    wanted = min(size or wanted, wanted)
+    lists = search_rankings(rankings, queries, wanted, similarity=similarity, n_jobs=resources.n_jobs)
     if isinstance(lists, list):  # names
         names = range(len(lists)) if query_ids is None else list(query_ids)
         if len(names) != len(lists):
