@@ -9,8 +9,10 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import VALID_METRICS
 
+import pivotal
 from effort import examples
 from nearness import HARD_CASES, all_distances, all_equal, assert_same, grid, nearest, plain, scattered
+from pivotal.core import validation
 from pivotal.core.threads import slices
 from pivotal.kernels import order
 from pivotal.neighbors import BruteIndex, as_index, blocks, brute
@@ -314,3 +316,36 @@ def test_threads_are_started_where_there_is_work_for_them():
     assert slices(10, 100, 2, cost=100) == [slice(0, 10)]
     assert slices(10, 100, 2, cost=10**9) == [slice(0, 5), slice(5, 10)]
     assert len(slices(10, 2, 2, cost=1)) == 6, "slices stay as small as they must be"
+
+
+@pytest.mark.parametrize(
+    ("call", "times"),
+    [
+        (lambda X, y: pivotal.value(X, y, X[:5], y[:5]), 2),
+        (lambda X, y: pivotal.value(X, y, X[:5], y[:5], semivalue="shapley", tol=0), 2),
+        (lambda X, y: pivotal.value(X, y, X[:5], y[:5], utility="threshold(1)"), 2),
+        (lambda X, y: pivotal.value(X, y, X[:5], y[:5], neighbors="kd_tree"), 2),
+        (lambda X, y: pivotal.value(X, y), 1),
+        (lambda X, y: pivotal.value(X, y, utility="threshold(1)"), 1),
+        (lambda X, y: pivotal.value(np.abs(X @ X.T), y, metric="precomputed"), 1),
+        (lambda X, y: pivotal.find_label_errors(X, y, n_trees=0), 1),
+        (lambda X, y: pivotal.select(X, y, 9, n_trees=0), 1),
+        (lambda X, _: as_index("auto", X).search(X[:5], 3), 2),
+    ],
+)
+def test_features_are_checked_once(call, times, monkeypatch):
+    shapes, count = [], validation.count_not_finite
+    monkeypatch.setattr(validation, "count_not_finite", lambda table: (shapes.append(table.shape), count(table))[1])
+    call(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
+    assert len(shapes) == times
+
+
+def test_what_was_not_checked_is_checked_by_the_index():
+    X = np.zeros((3, 2))
+    index = as_index("brute", X)
+    with pytest.raises(ValueError, match="queries must be finite"):
+        index.search([[np.nan, 0.0]], 1)
+    with pytest.raises(ValueError, match="queries must have as many columns as the training points, 2; got 3"):
+        index.search(validation.Checked(np.zeros((1, 3))), 1)
+    with pytest.raises(ValueError, match="X must be finite"):
+        as_index("brute", X + np.inf)

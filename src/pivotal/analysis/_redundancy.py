@@ -17,7 +17,7 @@ from pivotal.core.labels import as_labels
 from pivotal.core.metric_settings import Metric
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_positive, check_same_length
+from pivotal.core.validation import Checked, check_features, check_positive, check_same_length
 from pivotal.results.values import Values
 
 __all__ = ["Redundancy", "redundancy"]
@@ -182,9 +182,9 @@ def _link(first: IndexArray, X: Any, radius: float, metric: Metric, n_jobs: int 
     from pivotal.neighbors import BruteIndex
 
     distinct = np.unique(first)
-    index = BruteIndex(X[distinct], metric.name, metric_params=metric.parameters, n_jobs=n_jobs)
+    index = BruteIndex(Checked(X[distinct]), metric.name, metric_params=metric.parameters, n_jobs=n_jobs)
     component, done = np.arange(len(distinct)), 0
-    for balls in index.search_radius(X[distinct], radius):
+    for balls in index.search_radius(Checked(X[distinct]), radius):
         rows = np.arange(done, done + len(balls.sizes))
         component = merge_components(component, np.repeat(rows, balls.sizes), balls.members)
         done += len(rows)
@@ -197,12 +197,12 @@ def _idle(X: Any, queries: Any, near: Spec, n_jobs: int | None) -> npt.NDArray[n
     """Tell which points are among the nearest of no query."""
     from pivotal.neighbors import BruteIndex, blocks
 
-    index = BruteIndex(X, near.metric.name, metric_params=near.metric.parameters, n_jobs=n_jobs)
+    index = BruteIndex(Checked(X), near.metric.name, metric_params=near.metric.parameters, n_jobs=n_jobs)
     # Weights may look farther than votes do.
     depth = min(max(near.k, near.weights.depth(near.k)), index.n_train)
     idle = np.ones(index.n_train, np.bool_)
     for part in blocks(queries.shape[0], index.block_size(depth)):
-        idle[index.search(queries[part], depth)[0]] = False
+        idle[index.search(Checked(queries[part]), depth)[0]] = False
     return idle
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse
 from pivotal.core.types import AnyArray, CodeArray, IndexArray
 
 __all__ = [
+    "Checked",
     "check_features",
     "check_k",
     "check_lists",
@@ -89,18 +91,46 @@ def check_tol(tol: object) -> float:
     raise ValueError(f"tol must be a finite number of at least 0; got tol={tol!r}. Use tol=0 to keep every point.")
 
 
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """Features that `check_features` returned: on their way to an index they are not looked at again.
+
+    Parameters
+    ----------
+    features : array or sparse matrix
+        The features, or some rows of them.
+    """
+
+    features: Any
+
+    @staticmethod
+    def content(X: Any) -> Any:
+        """Return features as they are, whether or not they were checked."""
+        return X.features if isinstance(X, Checked) else X
+
+
 def check_features(X: Any, name: str, like: Any = None) -> Any:
     """Return features as a finite float array or CSR matrix of shape (n, d), without copying where possible.
 
     Parameters
     ----------
     X : array-like, data frame or sparse matrix
-        What the user brought.
+        What the user brought; or `Checked`, of which only the number of columns may be wrong.
     name : str
         What the user calls it.
     like : array or sparse matrix, optional
         Features that must have the same number of columns.
     """
+    features = X.features if isinstance(X, Checked) else _as_finite(X, name)
+    if like is not None and features.shape[1] != like.shape[1]:
+        raise ValueError(
+            f"{name} must have as many columns as the training points, {like.shape[1]}; got {features.shape[1]}."
+        )
+    return features
+
+
+def _as_finite(X: Any, name: str) -> Any:
+    """Return features as finite floats, an array or a CSR matrix."""
     if is_sparse(X):
         features = X.tocsr()
         numbers_in_it = features.data
@@ -132,10 +162,6 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
     if bad:
         raise ValueError(
             f"{name} must be finite (no NaN, no infinity); got {bad} such entries. Impute them or drop their rows."
-        )
-    if like is not None and features.shape[1] != like.shape[1]:
-        raise ValueError(
-            f"{name} must have as many columns as the training points, {like.shape[1]}; got {features.shape[1]}."
         )
     return features
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, is_sparse
+from pivotal.core.validation import Checked, check_features, is_sparse
 from pivotal.neighbors._approximate import EUCLIDEAN, EuclideanSpace
 from pivotal.neighbors._factory import as_index
 from pivotal.neighbors.brute import Neighbors, empty_result
@@ -142,8 +142,8 @@ def as_index_of_many(
     >>> as_index_of_many("auto", rows, beyond=5).exact, as_index_of_many("brute", rows, beyond=5).exact
     (False, True)
     """
-    nothing_asked = isinstance(neighbors, str) and neighbors == "auto" and not metric_params
-    if X.shape[0] > beyond and nothing_asked and ClusteredIndex.takes(X, metric):
+    nothing_asked, rows = isinstance(neighbors, str) and neighbors == "auto" and not metric_params, Checked.content(X)
+    if rows.shape[0] > beyond and nothing_asked and ClusteredIndex.takes(rows, metric):
         return ClusteredIndex(X, metric, n_jobs=n_jobs)
     return as_index(neighbors, X, metric=metric, metric_params=metric_params, n_jobs=n_jobs, max_memory=max_memory)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.core.validation import check_features, is_sparse
+from pivotal.core.validation import Checked, check_features, is_sparse
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index
 from pivotal.neighbors.lists import order_ties
@@ -102,6 +102,7 @@ class ExternalIndex(Index):
     """
 
     def __init__(self, source: Any, X: Any) -> None:
+        X = Checked.content(X)
         super().__init__(X if hasattr(X, "shape") else np.asarray(X), n_jobs=1)
         self._source = source
         claim = getattr(source, "exact", None)
@@ -122,6 +123,7 @@ class ExternalIndex(Index):
             )
 
     def _check_queries(self, queries: Any) -> Any:
+        queries = Checked.content(queries)
         queries = queries if hasattr(queries, "shape") else np.asarray(queries)
         if queries.shape[0] == 0:
             raise ValueError("queries must have at least one row; got none.")

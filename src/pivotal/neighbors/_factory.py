@@ -10,7 +10,7 @@ from sklearn.neighbors import KDTree
 
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.core.validation import check_features, is_integer, is_sparse
+from pivotal.core.validation import Checked, check_features, is_integer, is_sparse
 from pivotal.kernels.measure import measure_rows
 from pivotal.kernels.radix import make_words
 from pivotal.neighbors._approximate import Settings
@@ -137,7 +137,7 @@ class BruteIndex(Index):
 
     def own_rows(self, start: int, stop: int) -> FloatArray:
         """Return some of the training points as queries."""
-        return self.rows(self._X[start:stop])
+        return self.rows(self._own(self._X[start:stop]))
 
     def rows(self, queries: Any) -> FloatArray:
         """Return queries in double precision, checked as `search` checks them."""
@@ -280,8 +280,8 @@ def as_index(
     max_memory : int or str, optional
         Memory for training points that stay in their file; see `ChunkedIndex`.
     """
-    if is_source(X):
-        X = open_source(X)
+    if is_source(rows := Checked.content(X)):
+        X = rows = open_source(rows)
         if isinstance(neighbors, str) and neighbors in ("auto", "brute"):
             return ChunkedIndex(X, metric, metric_params=metric_params, max_memory=max_memory, n_jobs=n_jobs)
         if isinstance(neighbors, Settings) or (isinstance(neighbors, str) and neighbors in _NAMES):
@@ -303,7 +303,7 @@ def as_index(
         neighbors = _SETTINGS[neighbors]
     if isinstance(neighbors, Settings):
         return neighbors.build(X, metric, metric_params=metric_params, n_jobs=n_jobs)
-    if isinstance(neighbors, Index) and neighbors.n_train == X.shape[0]:
+    if isinstance(neighbors, Index) and neighbors.n_train == rows.shape[0]:
         return neighbors
     if isinstance(neighbors, type) or not (hasattr(neighbors, "search") or hasattr(neighbors, "kneighbors")):
         shown = neighbors.__name__ + ", a class" if isinstance(neighbors, type) else type(neighbors).__name__

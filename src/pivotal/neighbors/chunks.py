@@ -78,6 +78,7 @@ class ChunkedIndex(Index):
     """
 
     exact: bool | None = True
+    _rows_are_checked = False  # they are in a file
     _X: RowSource
 
     def __init__(

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, IndexArray
-from pivotal.core.validation import check_features, is_integer, is_sparse
+from pivotal.core.validation import Checked, check_features, is_integer, is_sparse
 from pivotal.neighbors._balls import Balls, find_balls
 from pivotal.neighbors._sources import take_rows
 from pivotal.neighbors.brute import Neighbors
@@ -72,6 +72,7 @@ class Index(ABC):
     """
 
     exact: bool | None = False
+    _rows_are_checked = True
 
     def __init__(self, X: Any, n_jobs: int | None) -> None:
         self._X = X
@@ -129,7 +130,7 @@ class Index(ABC):
     def _search_others(self, points: Any, own: IndexArray, depth: int) -> Neighbors:
         """Return the `depth` nearest of some training points, without the points themselves."""
         depth = self._check_depth(depth, self.n_train - 1)
-        indices, distances = self.search(points, depth + 1)
+        indices, distances = self.search(self._own(points), depth + 1)
         found, gaps = leave_out_own(own, indices, distances)
         return found, gaps
 
@@ -160,7 +161,7 @@ class Index(ABC):
         self, start: int, stop: int, radius: float, max_memory: int | None = None
     ) -> Iterator[Balls]:
         """Yield all others within a radius of the training points start, ..., stop - 1; duplicates are others."""
-        for balls in self.search_radius(self._X[start:stop], radius, max_memory):
+        for balls in self.search_radius(self._own(self._X[start:stop]), radius, max_memory):
             n_queries = len(balls.sizes)
             yield balls.without(np.arange(start, start + n_queries))
             start += n_queries
@@ -174,6 +175,10 @@ class Index(ABC):
         other = copy(self)
         other._n_threads = 1
         return other
+
+    def _own(self, rows: Any) -> Any:
+        """Return some of the training points as queries, which were checked as training points."""
+        return Checked(rows) if self._rows_are_checked else rows
 
     @abstractmethod
     def _find(self, queries: Any, depth: int) -> Neighbors:

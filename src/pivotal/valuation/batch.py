@@ -10,6 +10,7 @@ import numpy as np
 
 from pivotal.core.config import Resources
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.core.validation import Checked
 from pivotal.engine.far_points import FarPoints
 from pivotal.engine.joblib_backend import (
     WorkerTask,
@@ -72,7 +73,7 @@ class Batch:
         def balls(part: slice) -> tuple[Iterator[Balls], None]:
             if self.queries is None:
                 return self.index.search_radius_self(part.start, part.stop, radius, self.resources.budget), None
-            return self.index.search_radius(self.queries[part], radius, self.resources.budget), None
+            return self.index.search_radius(Checked(self.queries[part]), radius, self.resources.budget), None
 
         self._count(engine, balls, _BALL)
 
@@ -80,7 +81,7 @@ class Batch:
         """Return the neighbours of a slice of the queries, and how far they are."""
         if self.queries is None:
             return self.index.search_self(part.start, part.stop, depth)
-        return self.index.search(self.queries[part], depth)
+        return self.index.search(Checked(self.queries[part]), depth)
 
     def queries_at_once(self, depth: int) -> int:
         """Return how many queries make a block, with lists of this length."""
@@ -129,7 +130,7 @@ class Batch:
 
         def queries(part: slice) -> tuple[Any, IndexArray]:
             own = np.arange(part.start, part.stop) if self.queries is None else np.full(part.stop - part.start, -1)
-            return index.rows(rows[part]), own
+            return index.rows(Checked(rows[part])), own
 
         how = self.resources
         counter.count(queries, self.targets, weights=self.weights, block_size=how.block_size, progress=how.progress)

@@ -13,7 +13,7 @@ from pivotal.core.settings_text import describe_choice
 from pivotal.core.spec import Spec
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.core.validation import check_features, check_same_length
+from pivotal.core.validation import Checked, check_features, check_same_length
 from pivotal.core.version import __version__
 from pivotal.engine.build import check_votes, make_counter
 from pivotal.engine.game_shape import GameShape
@@ -74,7 +74,7 @@ class PointValuation:
             "n_jobs": self.n_threads,
         }
         self.features = X
-        self.index: Index = as_index(spec.neighbors, X, max_memory=resources.max_memory, **how)
+        self.index: Index = as_index(spec.neighbors, Checked(X), max_memory=resources.max_memory, **how)
         self.audit = NeighborAudit(spec.neighbors, self.index, X, **how)
         self.engine: Any = None  # made for the first query
         self.self_valuation = False

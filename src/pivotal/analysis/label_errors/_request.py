@@ -13,7 +13,7 @@ from pivotal.analysis.label_errors._voters import VoterModels
 from pivotal.core.games import Game
 from pivotal.core.sizes import as_bytes
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_probability, is_integer, is_number, is_sparse
+from pivotal.core.validation import Checked, check_features, check_probability, is_integer, is_number, is_sparse
 from pivotal.core.version import __version__
 from pivotal.neighbors import NeighborAudit, as_index, is_source, open_source
 from pivotal.neighbors.metrics import MetricLike
@@ -68,7 +68,7 @@ class Request:
         """Return what the nearest rows say, and whether they are the true ones, for the settings."""
         search = dict(self.search)
         max_memory, neighbors = search.pop("max_memory"), search.pop("neighbors")
-        index = as_index(neighbors, self.X, n_jobs=self.n_jobs, max_memory=max_memory, **search)
+        index = as_index(neighbors, Checked(self.X), n_jobs=self.n_jobs, max_memory=max_memory, **search)
         budget = None if max_memory is None else as_bytes(max_memory)
         near = ask_nearest(index, targets, columns, game, self.k, max_memory=budget, progress=self.progress)
         audit = NeighborAudit(neighbors, index, self.X, n_jobs=self.n_jobs, **search)

@@ -22,7 +22,7 @@ from pivotal.core.labels import (
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
-from pivotal.core.validation import check_features, check_same_length
+from pivotal.core.validation import Checked, check_features, check_same_length
 from pivotal.neighbors import Index, as_index_of_many
 from pivotal.neighbors.metrics import MetricLike
 
@@ -146,7 +146,7 @@ class SelectionData:
         """Return an index of the rows; of more than so many, an approximate one unless another was asked for."""
         return as_index_of_many(
             self.neighbors,
-            self.X,
+            Checked(self.X),
             beyond=beyond,
             metric=self.metric,
             metric_params=self.metric_params,
