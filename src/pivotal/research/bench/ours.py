@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.research.bench.contender import HARD, HARD_ALONE, SOFT, SOFT_ALONE, WEIGHTED, Contender
-from pivotal.results.values import Values
+
+if TYPE_CHECKING:
+    from pivotal.results.values import Values
 
 __all__ = ["OURS"]
 
