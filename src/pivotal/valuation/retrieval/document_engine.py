@@ -72,7 +72,7 @@ class GroupEngine(DocumentEngine):
     ----------
     players : Players
         To which group each document belongs.
-    truncation, n_jobs, keeper
+    truncation, n_jobs, recorder
         As in `DocumentEngine`.
     """
 
