@@ -104,11 +104,12 @@ for name in sorted({sorted(named)!r}, key=lambda name: (-name.count("."), name))
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_valuation_loads_no_kernel_and_no_widget_that_is_not_used() -> None:
+def test_a_valuation_loads_nothing_that_is_not_used() -> None:
     loaded = loaded_by("import pivotal; pivotal.value([[0.0], [1.0]], [0, 1], [[0.2]], [0], k=1)")
     kernels = {name.rpartition(".")[2] for name in loaded if name.startswith("pivotal.kernels.")}
     assert "hard" in kernels
     assert not {"weighted", "moments", "plurality", "averages"} & kernels
+    assert not {"sklearn", "scipy.stats", "matplotlib"} & loaded
     assert not {"tqdm.auto", "tqdm.autonotebook", "tqdm.notebook"} & loaded
 
 

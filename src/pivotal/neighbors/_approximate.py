@@ -18,18 +18,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import VALID_METRICS
 
 from pivotal.core.threads import find_libraries_again, run_all, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, is_integer, is_sparse
 from pivotal.kernels.measure import centre_rows, measure_rows, unit_rows
-from pivotal.neighbors._external import TREES
+from pivotal.neighbors._external import tree_classes
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import MetricLike, Searcher, check_size, make_searcher
+from pivotal.neighbors.metrics import MetricLike, Searcher, check_size, make_searcher, metric_names
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
 # Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.
@@ -260,6 +258,8 @@ class OtherSpace:
         return queries, rough.astype(np.float32), unfit
 
     def measure(self, query: FloatArray, candidates: IndexArray, start: int, distances: FloatArray) -> None:
+        from sklearn.metrics import pairwise_distances
+
         rows = self._X[candidates[start:]]
         if len(rows):
             distances[start:] = np.maximum(pairwise_distances(query[np.newaxis], rows, metric=self._metric)[0], 0.0)
@@ -291,14 +291,14 @@ def _unsupported(name: str, metric: MetricLike, parameters: dict[str, Any], metr
     """Say which metrics the index knows, and which indexes know the metric."""
     who = ["brute"]
     if isinstance(metric, str):
-        who = [*who, *(kind for kind, tree in TREES.items() if metric in tree.valid_metrics)]
+        who = [*who, *(kind for kind, tree in tree_classes().items() if metric in tree.valid_metrics)]
         if metric in PASSED_THROUGH and not parameters:
             who.append("pynndescent")
     shown = repr(metric) if isinstance(metric, str) else getattr(metric, "__name__", "a function")
     if parameters:
         shown += f" with metric_params={parameters}"
     known = f'neighbors="{name}" knows the metrics {", ".join(metrics)}, without parameters; got {shown}.'
-    if isinstance(metric, str) and metric not in VALID_METRICS["brute"]:
+    if isinstance(metric, str) and metric not in metric_names():
         return known
     quoted = [f'"{one}"' for one in who]
     return f"{known} Use neighbors={' or '.join(quoted)}."

@@ -6,10 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.neighbors import BallTree, KDTree
-from sklearn.utils.validation import check_is_fitted
 
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
@@ -19,7 +15,14 @@ from pivotal.neighbors.index import Index
 from pivotal.neighbors.lists import order_ties
 from pivotal.neighbors.metrics import MetricLike, check_size
 
-TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
+TREES = ("kd_tree", "ball_tree")
+
+
+def tree_classes() -> dict[str, Any]:
+    """Return scikit-learn's trees by name; here and below it is loaded where it is needed, as that takes long."""
+    from sklearn.neighbors import BallTree, KDTree
+
+    return dict(zip(TREES, (KDTree, BallTree), strict=True))
 
 
 class TreeIndex(Index):
@@ -53,7 +56,7 @@ class TreeIndex(Index):
         super().__init__(check_features(X, "X"), n_jobs)
         if is_sparse(self._X):
             raise ValueError(f'neighbors="{kind}" needs dense points; got a sparse matrix. Use neighbors="brute".')
-        tree = TREES[kind]
+        tree = tree_classes()[kind]
         if metric not in tree.valid_metrics:
             names = ", ".join(sorted(tree.valid_metrics))
             raise ValueError(f'neighbors="{kind}" knows the metrics {names}; got {metric!r}. Use neighbors="brute".')
@@ -109,13 +112,7 @@ class ExternalIndex(Index):
         self.exact = bool(claim) if isinstance(claim, bool | np.bool_) else None
         self._has_search = hasattr(source, "search")
         self._name = f"{type(source).__name__}.{'search' if self._has_search else 'kneighbors'}"
-        if isinstance(source, BaseEstimator):
-            try:
-                check_is_fitted(source)
-            except NotFittedError:
-                raise ValueError(
-                    f"neighbors must be fitted; got an unfitted {type(source).__name__}. Call its fit with X first."
-                ) from None
+        _check_fitted(source)
         fitted = getattr(source, "n_train" if isinstance(source, Index) else "n_samples_fit_", self.n_train)
         if fitted != self.n_train:
             raise ValueError(
@@ -165,3 +162,18 @@ class ExternalIndex(Index):
             raise ValueError(f"{self._name} must return finite distances of at least 0; it did not.")
         if (distances[:, 1:] < distances[:, :-1]).any():
             raise ValueError(f"{self._name} must return the nearest first; got distances that decrease along a row.")
+
+
+def _check_fitted(source: Any) -> None:
+    """Raise if it is an estimator of scikit-learn that was never fitted."""
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(source, BaseEstimator):
+        try:
+            check_is_fitted(source)
+        except NotFittedError:
+            raise ValueError(
+                f"neighbors must be fitted; got an unfitted {type(source).__name__}. Call its fit with X first."
+            ) from None

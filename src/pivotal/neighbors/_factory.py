@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.neighbors import KDTree
 
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
@@ -14,7 +13,7 @@ from pivotal.core.validation import Checked, check_features, is_integer, is_spar
 from pivotal.kernels.measure import measure_rows
 from pivotal.kernels.radix import make_words
 from pivotal.neighbors._approximate import Settings
-from pivotal.neighbors._external import TREES, ExternalIndex, TreeIndex
+from pivotal.neighbors._external import TREES, ExternalIndex, TreeIndex, tree_classes
 from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
 from pivotal.neighbors._orders import MeasuredOrders, Orders, ProductOrders
@@ -201,8 +200,11 @@ class AutoIndex(BruteIndex):
         self._n_asked += n_queries
         kind = self._kind_of_tree(depth)
         if kind is not None and self._tree is None:
-            how: dict[str, Any] = {"metric_params": self._metric_params, "n_jobs": self._n_threads}
-            self._tree = KDTree(self._X) if kind == "euclidean" else TreeIndex(self._X, kind, self._metric, **how)
+            if kind == "euclidean":
+                self._tree = tree_classes()["kd_tree"](self._X)
+            else:
+                how: dict[str, Any] = {"metric_params": self._metric_params, "n_jobs": self._n_threads}
+                self._tree = TreeIndex(self._X, kind, self._metric, **how)
         return kind
 
     def _kind_of_tree(self, depth: int) -> str | None:

@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import VALID_METRICS
 
 from pivotal.core.types import AnyArray, BoolArray, FloatArray
 from pivotal.core.validation import is_sparse
@@ -23,6 +21,7 @@ LARGEST = 1e140
 _EUCLIDEAN = ("euclidean", "l2", "sqeuclidean")
 OF_SQUARES = (*_EUCLIDEAN, "minkowski")  # metrics whose numbers are squared on the way
 _SPARSE = ("euclidean", "l2", "sqeuclidean", "cosine", "manhattan", "l1", "cityblock")
+_WITHOUT_ASKING = (*_EUCLIDEAN, "cosine", "precomputed")  # scikit-learn, which takes long to be loaded
 _OF_BOOLEANS = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
 
 
@@ -72,13 +71,19 @@ def check_metric(metric: MetricLike, *, sparse_points: bool) -> None:
         if sparse_points:
             raise ValueError("a custom metric needs dense points; got a sparse matrix. Use X.toarray().")
         return
-    if metric not in VALID_METRICS["brute"]:
-        names = ", ".join(sorted(VALID_METRICS["brute"]))
-        raise ValueError(f"metric must be a callable or one of {names}; got {metric!r}.")
+    if metric not in _WITHOUT_ASKING and metric not in metric_names():
+        raise ValueError(f"metric must be a callable or one of {', '.join(metric_names())}; got {metric!r}.")
     if sparse_points and metric not in (*_SPARSE, "minkowski", "precomputed"):
         raise ValueError(
             f"sparse points can be compared by {', '.join(_SPARSE)}; got metric={metric!r}. Use X.toarray() for others."
         )
+
+
+def metric_names() -> list[str]:
+    """Return the names of all metrics, which are those of scikit-learn."""
+    from sklearn.neighbors import VALID_METRICS
+
+    return sorted(VALID_METRICS["brute"])
 
 
 def _euclidean(X: Any, *, squared: bool, n_threads: int) -> Searcher:
@@ -173,6 +178,8 @@ def with_estimates(X: Any, metric: MetricLike, parameters: Mapping[str, Any] | N
 
 def _pairwise(X: Any, metric: MetricLike, parameters: dict[str, Any]) -> Pairwise:
     """Return an engine on scikit-learn's pairwise distances."""
+    from sklearn.metrics import pairwise_distances
+
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "custom")
     if metric in _OF_BOOLEANS:
         X = X != 0

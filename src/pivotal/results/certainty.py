@@ -15,7 +15,7 @@ from typing import Final, SupportsFloat
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri, stdtr, stdtrit  # as scipy.stats calls them, which takes long to be loaded
 
 from pivotal.core.random import as_generator
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -195,11 +195,11 @@ class CertainValues(ValueRecord):
                 'neighbors="auto", or given_neighbors=True for the interval of the values given these neighbours.'
             )
         variance, covers = np.zeros(len(self)), []
-        quantile = float(stats.norm.ppf((1.0 + level) / 2.0))
+        quantile = float(ndtri((1.0 + level) / 2.0))
         if over_queries:
             covers.append("the choice of the queries")
             variance += self._query_variance()
-            quantile = float(stats.t.ppf((1.0 + level) / 2.0, max(self.effective_queries - 1.0, 1.0)))
+            quantile = float(stdtrit(max(self.effective_queries - 1.0, 1.0), (1.0 + level) / 2.0))
         if self.standard_error is not None:
             covers.append("sampling")
             variance += self.standard_error**2
@@ -236,12 +236,12 @@ class CertainValues(ValueRecord):
         distance = np.maximum(np.abs(self.values) - (self._bound.total or 0.0), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(distance > 0.0, distance / error, 0.0)
-        p_values = 2.0 * stats.t.sf(statistic, freedom)
+        p_values = 2.0 * stdtr(freedom, -statistic)
         q_values = _adjusted(p_values)
         decided = q_values <= rate
         # The test that a point must pass is that of the last one told, or that of the very first.
         last = float(p_values[decided].max()) if decided.any() else rate / len(self)
-        needed_statistic = float(stats.norm.isf(last / 2.0))
+        needed_statistic = -float(ndtri(last / 2.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where(distance > 0.0, self.n_queries * (needed_statistic * error / distance) ** 2, np.inf)
         signs = np.where(decided, np.sign(self.values), 0.0).astype(np.int8)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
-from sklearn.pipeline import Pipeline
 
 from pivotal.core.games import as_game
 from pivotal.core.given import is_given
@@ -37,6 +35,8 @@ class FittedModel:
     @staticmethod
     def of(model: Any) -> FittedModel:
         """Return what is known of a model, or say what it must be."""
+        from sklearn.pipeline import Pipeline
+
         last, transform = model, _same
         if isinstance(model, Pipeline):
             last = model.steps[-1][1]
@@ -79,6 +79,8 @@ class FittedModel:
         given : mapping of str to object
             Arguments of `pivotal.value`, defaults among them.
         """
+        from sklearn.base import is_regressor
+
         model = self.neighbors
         parameters = {name: own for name, own in model.effective_metric_params_.items() if own is not None} or None
         metric = Metric(model.effective_metric_, **(parameters or {}))

@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import t as student
 
 from pivotal.analysis.label_errors._blend import mixture_weights
 from pivotal.analysis.label_errors._counts import ErrorCount
@@ -119,6 +118,8 @@ def _predict(
 
 def _blend(said: dict[str, FloatArray], y: FloatArray) -> tuple[FloatArray, dict[str, float]]:
     """Return the mean of all voters, weighed by how likely they make the numbers, and the weights."""
+    from scipy.stats import t as student  # here, as it takes long to be loaded
+
     likely = []
     for each in said.values():
         usual = robust_scale(y - each)
@@ -143,6 +144,8 @@ def _likelihoods(
     left: FloatArray, scale: FloatArray, apart: FloatArray, overall_scale: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return how likely each number is if it is right, and if it is wrong; logarithms."""
+    from scipy.stats import t as student
+
     width = scale * 0.6745 / float(student.ppf(0.75, _RIGHT))  # half of the right ones are as near as scale says
     right = student.logpdf(left / width, _RIGHT) - np.log(width)
     degrees, times = _WRONG
