@@ -108,16 +108,18 @@ def open_review(X: np.ndarray, y: np.ndarray, path: Path, **how: object) -> tupl
 
 
 def test_a_large_table_says_what_is_estimated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    X, y = groups(6000, n_features=8, apart=1.0)
+    X, y = groups(1600, n_features=8, apart=1.0)
     y[::50] = (y[::50] + 1) % 8
     exact, before = open_review(X, y, tmp_path / "exact.db", n_trees=10)
     assert exact == ""
-    monkeypatch.setattr(review_lists, "_LARGE", 2000)
+    monkeypatch.setattr(review_lists, "_LARGE", 1000)
+    monkeypatch.setattr(_clustered, "_ROWS_PER_CLUSTER", 200)
+    monkeypatch.setattr(_clustered, "_DEEPER", 4)
     monkeypatch.setattr(_clustered, "ClusteredIndex", type("Few", (ClusteredIndex,), {"__init__": _compare_few}))
     sentence, session = open_review(X, y, tmp_path / "large.db", n_trees=10)
     recall = session.subject.recall
     lists = np.array([len(np.intersect1d(a, b)) for a, b in zip(
-        before.live.neighbors(np.arange(6000), 20), session.live.neighbors(np.arange(6000), 20), strict=True
+        before.live.neighbors(np.arange(1600), 20), session.live.neighbors(np.arange(1600), 20), strict=True
     )])  # fmt: skip
     assert recall is not None
     assert recall == pytest.approx(lists.mean() / 20, abs=0.03)

@@ -166,17 +166,17 @@ def test_any_edits_equal_a_count_from_scratch(seed, edits, watched, undo):
 def test_a_large_table_waits_and_still_names_every_suspect(monkeypatch):
     """Few rows are followed at once, and bounds tell which of the others must be counted again."""
     monkeypatch.setattr(_edit, "_ALL_WATCHED", 0)
-    X, codes = table(1200, 5)
+    X, codes = table(600, 5)
     state = begin(X, codes, k=5, voters=("linear", "rbf"), n_jobs=1)
     _, voters, classes, live, scores = state
     rng = np.random.default_rng(0)
     waited, farthest = 0, 0.0
     for number in range(8):
-        rows = rng.choice(1200, 1 + 30 * (number == 5), replace=False)
+        rows = rng.choice(600, 1 + 30 * (number == 5), replace=False)
         new = rng.integers(0, 3, len(rows)).astype(np.int32)
         scores.follow(rows, live.edit(rows, new, rng.random(len(rows)) < 0.8, len(classes)))
         slack = voters.slack()
-        slack = np.zeros(1200) if slack is None else slack
+        slack = np.zeros(600) if slack is None else slack
         waited += int((slack > 0).sum())
         stale = np.flatnonzero(live.alive)
         known = scores.support[stale].copy()

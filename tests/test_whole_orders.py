@@ -355,7 +355,7 @@ def test_weighted_values_are_those_of_lists(game: Any, itself: bool, kind: str, 
 @pytest.mark.parametrize("n_labels", [2, 12], ids=["few kinds of points", "every point of its own kind"])
 def test_values_of_many_labels_are_those_of_lists(how: dict, itself: bool, kind: str, n_labels: int) -> None:
     rng = np.random.default_rng(17)
-    n = 60 if n_labels == 2 else 32  # each of many labels takes a pass
+    n = 40 if n_labels == 2 else 24  # each of many labels takes a pass
     X, y = hard_points(kind, n, 3, 17), rng.integers(0, 2, (n, n_labels))
     test = None if itself else (X[:20] * 1.1, y[:20], rng.random(20))
     listed, fused = by_lists_and_fused(X, y, test, k=3, bits=3, semivalue="shapley", **how)
@@ -466,7 +466,7 @@ def test_rows_that_wait_do_not_change_the_sums(monkeypatch: pytest.MonkeyPatch) 
         {"utility": Hard(other_classes="ignore")},
         {"utility": "soft-k", "metric": "cosine"},
         {"utility": "soft-k", "metric": "manhattan"},
-        {"utility": "hard", "weights": "distance", "bits": 1, "k": 1, "n": 300},  # slow by its nature
+        {"utility": "hard", "weights": "distance", "bits": 1, "k": 1, "n": 150},  # slow by its nature
         {"utility": "soft-k", "per_query": True, "max_memory": "40kB"},
     ],
     ids=str,
