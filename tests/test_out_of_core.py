@@ -296,6 +296,7 @@ def growths(tmp_path_factory):
             file[start : start + 100_000] = rng.random((100_000, n_columns))
             columns = list(np.asarray(file[start : start + 100_000]).T.copy())
             writer.write_table(pa.table(columns, schema=schema))
+    pq.write_table(pa.table(columns, schema=schema).slice(0, 1000), folder / "few.parquet")
     file.flush()
     del file
     code = """
@@ -320,6 +321,7 @@ def growths(tmp_path_factory):
         rng = np.random.default_rng(0)
         for depth in (8, 200):  # compiles
             ChunkedIndex(rng.random((1000, 16)), chunk_rows=500).search(rng.random((3, 16)), depth)
+        ChunkedIndex(Path(sys.argv[1], "few.parquet"), chunk_rows=500).search(rng.random((3, 16)), 8)  # loads libraries
         for way in sys.argv[2:]:
             Path("/proc/self/clear_refs").write_text("5")
             before = status("VmRSS")
