@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -144,8 +145,8 @@ def test_a_file_is_good_for_another_process(tmp_path: Path) -> None:
         f"value_by_retraining(GaussianNB(), X, y, X, y, n_samples=2, random_state=0, n_jobs=1, cache={str(file)!r})"
     )
     known = []
-    for _ in range(2):
-        subprocess.run([sys.executable, "-c", program], check=True)
+    for run_it in (lambda: exec(program, {}), lambda: subprocess.run([sys.executable, "-c", program], check=True)):
+        run_it()
         file_ = sqlite3.connect(file)
         known.append(file_.execute("SELECT count(*), count(DISTINCT game) FROM utilities").fetchone())
         file_.close()
@@ -249,17 +250,46 @@ for cache in (sys.argv[1], False):
                                  cache=cache)
     print(repr(float(values.full_utility)), values.values.tolist())
 """
+LAUNCHER = """
+import os, runpy, subprocess, sys
+import sklearn.base
+from pivotal import value_by_retraining
+for line in sys.stdin:
+    sys.argv = line.rstrip("\\n").split("\\t")
+    if not hasattr(os, "fork"):
+        subprocess.run([sys.executable, "-B", *sys.argv], check=True)
+    elif os.fork():
+        os.wait()
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        sys.stdout.flush()
+        os._exit(0)
+"""
 SCORE = "def score(model, X, y): return float((model.predict(X) == y).mean()) * len(model.classes_) * {factor}"
 
 
-def test_an_edited_model_or_scorer_is_never_served_from_the_file(tmp_path: Path) -> None:
+@pytest.fixture
+def launcher(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Runs the script that it is told, with its arguments, in a process of its own that has the libraries loaded."""
+    command = [sys.executable, "-B", "-c", LAUNCHER]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+def test_an_edited_model_or_scorer_is_never_served_from_the_file(
+    tmp_path: Path, launcher: subprocess.Popen[str]
+) -> None:
     file = str(tmp_path / "utilities.sqlite")
+    assert launcher.stdin is not None
+    assert launcher.stdout is not None
 
     def execute(threshold: float, factor: float) -> list[str]:
         (tmp_path / "model.py").write_text(MODEL.format(threshold=threshold))
         (tmp_path / "scoring.py").write_text(SCORE.format(factor=factor))
-        command = [sys.executable, "-B", str(tmp_path / "model.py"), file]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        print(tmp_path / "model.py", file, sep="\t", file=launcher.stdin, flush=True)
+        kept, fresh = (launcher.stdout.readline() for _ in range(2))
+        assert kept
+        return [kept, fresh]
 
     games = set()
     for threshold, factor in [(0.0, 1.0), (-0.5, 1.0), (0.0, 3.0)]:
