@@ -10,7 +10,14 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import pivotal
+from pivotal.analysis.selection import _surroundings
 from pivotal.cli import main
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """Forests are as small as those of very many rows, for the commands and for the library alike."""
+    monkeypatch.setattr(_surroundings, "_LEAVES", 0)
 
 
 @pytest.fixture(scope="module")

@@ -439,7 +439,7 @@ def test_every_command_takes_embeddings(tmp_path, capsys, command):
     more = {
         "value": ["--owner", "who"],
         "pay": ["--owner", "who", "--budget", "10"],
-        "select": ["-n", "10"],
+        "select": ["-n", "10", "--no-estimate"],
         "remove": ["-n", "10"],
         "clean": ["--ignore", "who"],
     }[command]

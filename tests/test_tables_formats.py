@@ -122,7 +122,11 @@ def test_numbers_and_truth_values_keep_their_types(tmp_path):
 
 @pytest.fixture(
     scope="module",
-    params=[["select", "-n", "30", "-o"], ["remove", "--share", "0.25", "-o"], ["clean", "--trees", "0", "--drop"]],
+    params=[
+        ["select", "-n", "30", "--no-estimate", "-o"],
+        ["remove", "--share", "0.25", "-o"],
+        ["clean", "--trees", "0", "--drop"],
+    ],
     ids=lambda command: command[0],
 )
 def written(request, tmp_path_factory):
