@@ -6,6 +6,7 @@ python tests/warm.py 1    the second, of about the same length
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
@@ -54,6 +55,7 @@ def compile_apart() -> None:
 
 def compile_share(share: int) -> None:
     """Make the calls of a share on points too few to take time."""
+    gc.disable()  # a compiler makes very many objects, and the collector goes through all of them time after time
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
     nearest = rng.permuted(np.tile(np.arange(30), (5, 1)), axis=1)
