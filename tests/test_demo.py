@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 from absent import PLOTS, load_without
+from pivotal.research import demo as demo_module
 from pivotal.research.demo import run_demo
 from pivotal.results.values import Values
 
@@ -92,16 +93,17 @@ def test_demo_takes_any_data_set_of_the_registry(tmp_path):
     assert int.from_bytes(result.files[1].read_bytes()[16:20]) == 800  # no images, so the curve alone
 
 
-def test_demo_draws_from_what_is_too_large_and_says_so(tmp_path):
+def test_demo_draws_from_what_is_too_large_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_module, "_MOST", 1000)
     rng = np.random.default_rng(0)
     y = np.arange(5404) % 2
     np.savez(tmp_path / "phoneme.npz", X=(rng.normal(size=(5404, 5)) + 3 * y[:, None]).astype(np.float32), y=y)
     lines = []
     result = run_demo(tmp_path / "out", data="phoneme", data_home=tmp_path, echo=lines.append)
-    assert lines[0] == "5000 points of phoneme; 250 labels flipped to another class at random."
-    assert lines[1].endswith("5000 of 5404 rows, drawn at random.")
-    assert len(result.values) == len(result.data) == 5000
-    assert result.found > 225
+    assert lines[0] == "1000 points of phoneme; 50 labels flipped to another class at random."
+    assert lines[1].endswith("1000 of 5404 rows, drawn at random.")
+    assert len(result.values) == len(result.data) == 1000
+    assert result.found > 45
 
 
 def test_demo_needs_the_data(tmp_path, monkeypatch):

@@ -370,7 +370,7 @@ def test_the_recall_of_an_approximate_index_is_measured(each_other: bool, tmp_pa
     X, y, Q = rng.normal(size=(1200, 12)), rng.integers(0, 2, 1200), rng.normal(size=(90, 12))
     queries = () if each_other else (Q, np.arange(90) % 2)
     careless = pivotal.neighbors.FaissIVF(n_lists=32, n_probes=1)
-    how = {"neighbors": careless, "k": 3, "block_size": 20}
+    how = {"neighbors": careless, "k": 3, "block_size": 120 if each_other else 20}
     one = flat.value(cut(X, [1200]), y, *queries, **how).compute()
     here = flat.value(X, y, *queries, **how)
     assert here.recall is not None
