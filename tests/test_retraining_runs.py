@@ -280,14 +280,15 @@ def test_an_edited_model_or_scorer_is_never_served_from_the_file(
     tmp_path: Path, launcher: subprocess.Popen[str]
 ) -> None:
     file = str(tmp_path / "utilities.sqlite")
-    assert launcher.stdin is not None
-    assert launcher.stdout is not None
+    asked, told = launcher.stdin, launcher.stdout
+    assert asked is not None
+    assert told is not None
 
     def execute(threshold: float, factor: float) -> list[str]:
         (tmp_path / "model.py").write_text(MODEL.format(threshold=threshold))
         (tmp_path / "scoring.py").write_text(SCORE.format(factor=factor))
-        print(tmp_path / "model.py", file, sep="\t", file=launcher.stdin, flush=True)
-        kept, fresh = (launcher.stdout.readline() for _ in range(2))
+        print(tmp_path / "model.py", file, sep="\t", file=asked, flush=True)
+        kept, fresh = (told.readline() for _ in range(2))
         assert kept
         return [kept, fresh]
 

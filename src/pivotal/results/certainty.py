@@ -236,7 +236,7 @@ class CertainValues(ValueRecord):
         distance = np.maximum(np.abs(self.values) - (self._bound.total or 0.0), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(distance > 0.0, distance / error, 0.0)
-        p_values = 2.0 * stdtr(freedom, -statistic)
+        p_values = np.asarray(2.0 * stdtr(freedom, -statistic), np.float64)
         q_values = _adjusted(p_values)
         decided = q_values <= rate
         # The test that a point must pass is that of the last one told, or that of the very first.
