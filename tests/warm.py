@@ -15,7 +15,7 @@ import numpy as np
 import pivotal
 from pivotal.kernels._code_cache import folders
 
-POINTS, LISTS = "points of both precisions", "lists"
+POINTS, LISTS, OWNERS, ROWS = "points of both precisions", "lists", "points with owners", "rows to be selected"
 # Calls by what they are given, in two shares of about the same length. Both run at once: what both need, such as the
 # search of points, comes early in one and late in the other, which then finds it compiled.
 SHARES: tuple[tuple[tuple[str, dict[str, str]], ...], ...] = (
@@ -26,17 +26,21 @@ SHARES: tuple[tuple[tuple[str, dict[str, str]], ...], ...] = (
         (POINTS, {"utility": "plurality"}),
         (LISTS, {}),
         (LISTS, {"utility": "soft", "semivalue": "shapley"}),
-        (LISTS, {"utility": "regression", "semivalue": "shapley"}),
         (POINTS, {"method": "coalitions"}),
+        (ROWS, {}),
     ),
     (
         (LISTS, {"method": "coalitions"}),
         (LISTS, {"utility": "soft", "method": "permutations"}),
         (LISTS, {"utility": "plurality"}),
+        (LISTS, {"utility": "regression", "semivalue": "shapley"}),
         (POINTS, {"weights": "distance"}),
         (POINTS, {"utility": "soft", "weights": "distance"}),
         (POINTS, {"utility": "regression", "weights": "distance"}),
         (POINTS, {"utility": "soft", "method": "permutations"}),
+        (OWNERS, {}),
+        (OWNERS, {"method": "coalitions"}),
+        (OWNERS, {"method": "permutations"}),
     ),
 )
 
@@ -62,6 +66,10 @@ def compile_share(share: int) -> None:
     for given, how in SHARES[share]:
         if given == LISTS:
             pivotal.value_from_neighbors(nearest, y, y[:5], k=3, **how)  # type: ignore[arg-type]
+        elif given == OWNERS:
+            pivotal.value(X, y, X[:5] + 0.1, y[:5], k=3, groups=np.arange(30) % 4, **how)  # type: ignore[arg-type]
+        elif given == ROWS:
+            pivotal.select(X, y, 9)
         else:
             pivotal.value(X, y, X[:5] + 0.1, y[:5], k=3, **how)  # type: ignore[arg-type]
             pivotal.value(X.astype(np.float32), y, k=3, **how)  # type: ignore[arg-type]
