@@ -124,8 +124,9 @@ def _codes(lab: Any, labels: AnyArray) -> list[int]:
     names = pd.Index(lab.class_names)
     codes = names.get_indexer(pd.Index(labels))
     if (codes < 0).any():
+        known = [name.item() if isinstance(name, np.generic) else name for name in names[:5]]
         raise ValueError(
-            f"lab must know every label; it has no {labels[codes < 0][0]!r} among {', '.join(map(repr, names[:5]))}. "
+            f"lab must know every label; it has no {labels[codes < 0][0]!r} among {', '.join(map(repr, known))}. "
             "Make it with the labels that were looked at."
         )
     return [int(code) for code in codes]
