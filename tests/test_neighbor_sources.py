@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 import threading
 
 import numpy as np
@@ -313,6 +316,23 @@ def test_linear_algebra_gets_its_threads_back(first_out):
     assert blas_threads() == before
     BruteIndex(np.zeros((9, 1)), n_jobs=2).search([[0.0], [1.0]], 1)
     assert blas_threads() == before
+
+
+def test_libraries_of_packages_that_are_imported_later_are_limited_too():
+    script = """
+        from pivotal.core.threads import single_threaded_blas
+        with single_threaded_blas():
+            pass
+        import scipy.linalg
+        from threadpoolctl import threadpool_info, threadpool_limits
+        threads = lambda: {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+        with threadpool_limits(2, "blas"):
+            assert threads() == {2}
+            with single_threaded_blas():
+                assert threads() == {1}
+            assert threads() == {2}
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
 
 
 def test_an_error_in_a_thread_is_raised():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -141,15 +142,10 @@ def check_cancelled() -> None:
         raise Cancelled
 
 
-@cache
-def _blas() -> list[Any]:
-    """Find the libraries once: looking for them takes longer than a small search."""
+@lru_cache(maxsize=1)
+def _blas(n_modules: int) -> list[Any]:  # noqa: ARG001  # a package that was imported since may have brought its own
+    """Find the libraries, once for all modules that are loaded: it takes longer than a small search."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
-
-
-def find_libraries_again() -> None:
-    """Look for the libraries anew when next needed: a package that was just imported may have brought its own."""
-    _blas.cache_clear()
 
 
 @contextmanager
@@ -163,7 +159,7 @@ def single_threaded_blas() -> Iterator[None]:
         yield
         return
     # What `ThreadpoolController.limit` does, without describing every library on the way.
-    libraries = [(library, library.num_threads) for library in _blas()]
+    libraries = [(library, library.num_threads) for library in _blas(len(sys.modules))]
     try:
         for library, _ in libraries:
             library.set_num_threads(1)

@@ -10,7 +10,6 @@ eighth of the training points, and every query to fewer than 256 of them: an ind
 from __future__ import annotations
 
 import importlib
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -19,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.threads import find_libraries_again, run_all, slices
+from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, is_integer, is_sparse
 from pivotal.kernels.measure import centre_rows, measure_rows, unit_rows
@@ -56,16 +55,12 @@ class Settings(ABC):
 
     def load(self) -> Any:
         """Import the package."""
-        known = self.package in sys.modules
         try:
             return importlib.import_module(self.package)
         except ImportError as error:
             raise ImportError(
                 f'neighbors="{self.name}" needs {self.package}; install it with pip install "pivotal[{self.extra}]"'
             ) from error
-        finally:
-            if not known:
-                find_libraries_again()
 
     def _check_count(self, parameter: str, minimum: int = 1, *, auto: bool = False) -> None:
         """Raise unless a parameter is an integer, or "auto" where that is allowed."""
