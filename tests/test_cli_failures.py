@@ -189,9 +189,7 @@ runpy.run_module("pivotal", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize(
-    "name", ["pivotal.cli", "argparse", "pivotal.cli.value_command", "numpy", "pyarrow", "sklearn"]
-)
+@pytest.mark.parametrize("name", ["pivotal.cli", "argparse", "pivotal.cli.value_command", "numpy", "pyarrow", "numba"])
 def test_ctrl_c_during_imports(tmp_path, name):
     (tmp_path / "t.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
     done = subprocess.run(

@@ -46,7 +46,7 @@ export function listen(state, page) {
   };
 
   document.addEventListener("keydown", (event) => {
-    if (!state.queue || state.finished || isOpen()) return;
+    if (!state.queue || state.finished || isOpen() || event.defaultPrevented) return; // the last: it closed a dialog
     if (event.ctrlKey || event.metaKey || event.altKey) {
       if (event.key === "Enter" && event.target.id === "note") page.saveNote();
       return;
