@@ -131,7 +131,7 @@ def test_folders_without_a_model_are_refused(tmp_path: Path, monkeypatch: pytest
         SentenceTransformerText(tmp_path).fit()
     for device in ("abacus", "cuda:99"):
         with pytest.raises(
-            ValueError, match=rf"device must be one that torch has here, .* got '{device}' \(.*\)\. Leave"
+            ValueError, match=rf"device must be one that torch has here, .* got '{device}' \(.*\)\. Omit"
         ):
             SentenceTransformerText(tmp_path, device=device).fit()
 
