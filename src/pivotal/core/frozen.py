@@ -16,7 +16,10 @@ __all__ = ["freeze", "freeze_arrays", "read_only", "same", "thaw"]
 
 
 def read_only(array: AnyArray) -> AnyArray:
-    """Return a view of the same numbers that cannot be written to; the array itself still can."""
+    """Return a view of the same numbers that cannot be written to; the array itself still can.
+
+    Kernels that only read are compiled for such views: so they take a user's own arrays, which may be of either kind.
+    """
     view = array.view()
     view.flags.writeable = False
     return view

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pivotal.core.frozen import read_only
 from pivotal.core.threads import Threads, check_cancelled, run_all, slices
 from pivotal.core.types import AnyArray, BoolArray, FloatArray, IndexArray
 from pivotal.kernels.products import (
@@ -43,7 +44,7 @@ from pivotal.kernels.products import (
     score_tiles,
 )
 from pivotal.kernels.radix import INTEGER, Scores, SortWords, WordArray, write_known
-from pivotal.neighbors.brute import DenseEuclidean, read_only
+from pivotal.neighbors.brute import DenseEuclidean
 from pivotal.neighbors.lists import scores_of_known
 
 __all__ = ["MeasuredOrders", "Orders", "ProductOrders", "ScoreScratch"]

@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.frozen import read_only as read_only  # also for those who import it from here
+from pivotal.core.frozen import read_only
 from pivotal.core.threads import run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels.measure import centre_rows, measure_all, measure_all_sparse
