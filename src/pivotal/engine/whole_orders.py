@@ -128,6 +128,7 @@ class WholeOrders:
     def __init__(self, engine: Engine, solver: Solver, orders: Orders, voters: NeighborVotes, n_threads: int) -> None:
         self._engine, self._solver, self._orders, self._voters = engine, solver, orders, voters
         self._n_threads = n_threads
+        self._kind = engine.order_labels()[0].dtype
         top_k = engine.game.sees_only_top_k(engine.n_classes)
         # Labels that the utility of the full set is made of: the nearest k, or all where third classes are absent.
         self._sees = min(engine.k, solver.n) if top_k else solver.n
@@ -238,7 +239,7 @@ class WholeOrders:
     ) -> tuple[Utilities, list[QueryRows]]:
         """Hand out rows of values of a block of queries as they are filled; return what else is known of them."""
         shape = block.stop - block.start, self._sees
-        nearest, votes = np.empty(shape, self._orders.words.labels.dtype), None
+        nearest, votes = np.empty(shape, self._kind), None
         if self._engine.weighted:
             votes = np.empty(shape, np.int32)
         kept: dict[int, QueryRows] = {}
@@ -313,7 +314,7 @@ class WholeOrders:
         from pivotal.kernels.ordered_values import make_list
         from pivotal.kernels.radix import make_sorter
 
-        n_players, kind = self._engine.n_players, self._orders.words.labels.dtype
+        n_players, kind = self._engine.n_players, self._kind
         lists: Any = make_list(n_players, kind)
         if not self._one_by_one:
             shape = n_queries, n_players

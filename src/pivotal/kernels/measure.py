@@ -6,10 +6,12 @@ The exact squared distance is the sum, feature by feature in their order, of squ
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.frozen import read_only
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
 from pivotal.kernels.order import STRIDE
@@ -103,6 +105,34 @@ def measure_rows(
     if not squared:
         for c in range(start, stop):
             distances[c] = math.sqrt(distances[c])
+
+
+class Points(NamedTuple):
+    """Points in one of two precisions: kernels that take either are compiled once, for both."""
+
+    double: FloatArray
+    """Shape (n_points, n_features), or (0, 0) if they are in single precision."""
+    single: npt.NDArray[np.float32]
+    """Shape (n_points, n_features), or (0, 0) if they are in double precision."""
+
+    @classmethod
+    def of(cls, X: AnyArray) -> Points:
+        """Points that are only read."""
+        none = (0, 0)
+        if X.dtype == np.float32:
+            return cls(read_only(np.empty(none)), read_only(X))
+        return cls(read_only(X), read_only(np.empty(none, np.float32)))
+
+
+@kernel
+def measure_points(
+    points: Points, query: FloatArray, indices: IndexArray, start: int, stop: int, squared: bool, distances: FloatArray
+) -> None:
+    """As `measure_rows`, of points in either precision."""
+    if points.single.shape[0] > 0:
+        measure_rows(points.single, query, indices, start, stop, squared, distances)
+    else:
+        measure_rows(points.double, query, indices, start, stop, squared, distances)
 
 
 @kernel

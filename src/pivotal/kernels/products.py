@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.kernels._compile import kernel, score_kernel
+from pivotal.kernels.measure import Points
 from pivotal.kernels.radix import SortWords, WordArray, write_words
 
 # Points of a tile. Features and queries that are multiplied at once: 16 factors, as many as registers.
@@ -40,8 +41,8 @@ _LINE = 64  # bytes of a line of the cache: a vector that crosses two of them ta
 class Space(NamedTuple):
     """Points, and where the origin is."""
 
-    X: AnyArray
-    """Shape (n_train, n_features)."""
+    points: Points
+    """All of them, in their order."""
     centre: FloatArray
     """Shape (n_features,)."""
     scale: float
@@ -110,6 +111,15 @@ def fill_tile(X: AnyArray, first: int, centre: FloatArray, scale: float, tile: A
 
 
 @kernel
+def fill_with_points(points: Points, first: int, centre: FloatArray, scale: float, tile: AnyArray) -> None:
+    """As `fill_tile`, with points in either precision."""
+    if points.single.shape[0] > 0:
+        fill_tile(points.single, first, centre, scale, tile)
+    else:
+        fill_tile(points.double, first, centre, scale, tile)
+
+
+@kernel
 def fill_norms(tile: AnyArray, norms: FloatArray) -> None:
     """Fill norms with the squared lengths of the points of a tile."""
     for t in range(TILE):
@@ -159,7 +169,7 @@ def score_tiles(
 
     With factors in single precision, `sums` is a scratch of QUERIES * TILE of them; otherwise None.
     """
-    n_train, n_queries = space.X.shape[0], made.shape[0]
+    n_queries, n_train = made.shape
     width = factors.factors.shape[1]
     for number in range(start, stop):
         first = number * TILE
@@ -168,7 +178,7 @@ def score_tiles(
         if space.tiles.shape[0] > 0:
             tile = space.tiles[number]
         else:
-            fill_tile(space.X, first, space.centre, space.scale, tile)
+            fill_with_points(space.points, first, space.centre, space.scale, tile)
         products = work.products
         for place in range(made_up_rows(n_queries) * TILE):
             products[place] = 0.0

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.measure import measure_rows
+from pivotal.kernels.measure import Points, measure_points
 from pivotal.kernels.order import SearchScratch, make_scratch, sort_nearest
 
 WordArray = npt.NDArray[np.uint64]
@@ -57,8 +57,8 @@ class SortWords(NamedTuple):
     """Bits that hold the label, the last ones; 0 where labels are looked up."""
     tails: WordArray
     """Index and label of each point, in their place; shape (n_train,)."""
-    labels: AnyArray
-    """Label of each point, int32 or float64; shape (n_train,)."""
+    labels: FloatArray
+    """Label of each point, or its code; shape (n_train,)."""
 
 
 def make_words(labels: AnyArray, n_codes: int) -> SortWords:
@@ -71,7 +71,7 @@ def make_words(labels: AnyArray, n_codes: int) -> SortWords:
     if label_bits:
         tails <<= np.uint64(label_bits)
         tails |= labels.astype(np.uint64)
-    return SortWords(min(51, 64 - index_bits - label_bits), label_bits, tails, labels)
+    return SortWords(min(51, 64 - index_bits - label_bits), label_bits, tails, labels.astype(np.float64, copy=False))
 
 
 class Sorter(NamedTuple):
@@ -114,8 +114,8 @@ class Scores(NamedTuple):
     """A point that is left out; -1: none. Shape (n_queries,)."""
     known: FloatArray
     """Exact distances, shape (n_queries, n_train); shape (0, 0) where they are measured when needed."""
-    X: AnyArray
-    """Points to be measured, shape (n_train, n_features)."""
+    points: Points
+    """Those to be measured."""
     queries: FloatArray
     """Shape (n_queries, n_features)."""
     squared: bool
@@ -125,7 +125,7 @@ class Scores(NamedTuple):
         """Those of some of the queries."""
         known = self.known[queries] if len(self.known) else self.known
         made, gaps, own = self.made[queries], self.gaps[queries], self.own[queries]
-        return Scores(made, gaps, own, known, self.X, self.queries[queries], self.squared)
+        return Scores(made, gaps, own, known, self.points, self.queries[queries], self.squared)
 
 
 @kernel
@@ -283,7 +283,7 @@ def order_run(
         for c in range(count):
             distances[c] = scores.known[q, listed[c]]
     else:
-        measure_rows(scores.X, scores.queries[q], listed, 0, count, scores.squared, distances)
+        measure_points(scores.points, scores.queries[q], listed, 0, count, scores.squared, distances)
     if count > _SHORT:
         sort_nearest(distances, listed, count, near)
     else:
@@ -370,16 +370,6 @@ def scatter_words(made: WordArray, words: SortWords, values: FloatArray, row: Fl
 
 
 @kernel
-def order_row(q: int, scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
-    """Fill labels and indices with all points of a query, nearest first; return how many were measured."""
-    made, measured = order_words(q, scores, words, sorter)
-    for c in range(made.shape[0]):
-        indices[c] = index_of(made[c], words)
-    list_labels(made, words, labels)
-    return measured
-
-
-@kernel
 def order_rows(scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArray, indices: CodeArray) -> int:
     """Order all points by their distance to each query; return how many were measured.
 
@@ -392,7 +382,11 @@ def order_rows(scores: Scores, words: SortWords, sorter: Sorter, labels: AnyArra
     labels, indices : arrays of shape (n_queries, n_players)
         Output, overwritten: labels of the points, and the points, nearest first.
     """
-    measured = 0
+    total = 0
     for q in range(labels.shape[0]):
-        measured += order_row(q, scores, words, sorter, labels[q], indices[q])
-    return measured
+        made, measured = order_words(q, scores, words, sorter)
+        total += measured
+        for c in range(made.shape[0]):
+            indices[q, c] = index_of(made[c], words)
+        list_labels(made, words, labels[q])
+    return total

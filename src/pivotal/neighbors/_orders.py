@@ -28,6 +28,7 @@ import numpy as np
 from pivotal.core.frozen import read_only
 from pivotal.core.threads import Threads, check_cancelled, run_all, slices
 from pivotal.core.types import AnyArray, BoolArray, FloatArray, IndexArray
+from pivotal.kernels.measure import Points
 from pivotal.kernels.products import (
     EXACT,
     FEATURES,
@@ -39,7 +40,7 @@ from pivotal.kernels.products import (
     Workspace,
     aligned,
     fill_norms,
-    fill_tile,
+    fill_with_points,
     made_up,
     score_tiles,
 )
@@ -186,13 +187,13 @@ class ProductOrders:
         self.prepares_again = self._kind.itemsize * n_tiles * TILE * self._width > _KEPT_BYTES
         shape = (0, 0) if self.prepares_again else (n_tiles, self._width * TILE)
         tiles = aligned(shape, self._kind)
-        self._space = Space(self._X, self._centre, self._scale, tiles, np.empty(n_tiles * TILE))
+        self._space = Space(Points.of(self._X), self._centre, self._scale, tiles, np.empty(n_tiles * TILE))
 
         def prepare(part: slice) -> None:
             own = aligned((self._width * TILE if self.prepares_again else 0,), self._kind)
             for number in range(part.start, part.stop):
                 tile = own if self.prepares_again else tiles[number]
-                fill_tile(self._X, number * TILE, self._centre, self._scale, tile)
+                fill_with_points(self._space.points, number * TILE, self._centre, self._scale, tile)
                 fill_norms(tile, self._space.norms[number * TILE : (number + 1) * TILE])
 
         run_all(prepare, slices(n_tiles, n_tiles, n_threads, TILE * n_features), n_threads)
@@ -244,7 +245,7 @@ class ProductOrders:
         made = scratch.made[: len(placed.own)]
         assert placed.factors is not None
         self._multiply(placed.factors, made, scratch, threads)
-        return Scores(made, placed.gaps, placed.own, _UNKNOWN, self._X, placed.queries, self._squared)
+        return Scores(made, placed.gaps, placed.own, _UNKNOWN, self._space.points, placed.queries, self._squared)
 
     def _multiply(self, factors: Factors, made: WordArray, scratch: ScoreScratch, threads: Threads) -> None:
         """Fill `made` with the words of all points, some tiles at a time."""

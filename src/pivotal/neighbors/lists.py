@@ -91,11 +91,12 @@ def scores_of_known(known: FloatArray, made: AnyArray, own: IndexArray) -> Any:
     own
         As in `pivotal.neighbors._orders.Orders`.
     """
+    from pivotal.kernels.measure import Points
     from pivotal.kernels.radix import Scores
 
-    # Read-only, as points are, so that kernels are compiled once.
-    nothing = read_only(np.empty((0, 0))), read_only(np.empty((len(known), 0)))
-    return Scores(made, np.zeros(len(known), np.int64), own, known, *nothing, False)
+    # Read-only, as queries are, so that kernels are compiled once.
+    unused = Points.of(np.empty((0, 0))), read_only(np.empty((len(known), 0)))
+    return Scores(made, np.zeros(len(known), np.int64), own, known, *unused, False)
 
 
 def order_ties(indices: AnyArray, distances: AnyArray) -> tuple[IndexArray, FloatArray]:
