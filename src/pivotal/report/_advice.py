@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Mapping
+from typing import Final
 
-__all__ = ["MissingPartAdvice", "as_advice"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MissingPartAdvice:
-    """One sentence for each part that may be missing, from its verb on."""
-
-    suspects: str
-    map: str
-    curves: str
-    classes: str
-    owners: str
-    looks: str
-    more_points: str
-
-
-_PYTHON: Final = MissingPartAdvice(
-    suspects="pass X and y, or suspects= from pivotal.find_label_errors.",
-    map="pass X, the features, or coordinates.",
-    curves="pass X and y, and X_test and y_test to score the model on.",
-    classes="pass y, the labels.",
-    owners="pass owners, one name for each training point.",
-    looks="pass text or images.",
-    more_points="Values.to_frame() has every row, and max_points= shows more.",
-)
-# Features and labels are always there.
-_COMMAND_LINE: Final = MissingPartAdvice(
-    suspects="they need features and labels.",
-    map="it needs features.",
-    curves="name test rows with --test, or hold some out with --split.",
-    classes="they need labels.",
-    owners="name the column of the owners with --owner.",
-    looks="name columns to look at with --text or --image.",
-    more_points="-o writes every row, and --max-points shows more.",
-)
+_MAKERS: Final = ("python", "command line")
+# One sentence for each part that may be missing, from its verb on. On the command line features and labels are there.
+_SENTENCES: Final = {
+    "suspects": ("pass X and y, or suspects= from pivotal.find_label_errors.", "they need features and labels."),
+    "map": ("pass X, the features, or coordinates.", "it needs features."),
+    "curves": (
+        "pass X and y, and X_test and y_test to score the model on.",
+        "name test rows with --test, or hold some out with --split.",
+    ),
+    "classes": ("pass y, the labels.", "they need labels."),
+    "owners": (
+        "pass owners, one name for each training point.",
+        "name the column of the owners with --owner.",
+    ),
+    "looks": ("pass text or images.", "name columns to look at with --text or --image."),
+    "more_points": (
+        "Values.to_frame() has every row, and max_points= shows more.",
+        "-o writes every row, and --max-points shows more.",
+    ),
+}
 
 
-def as_advice(name: Literal["python", "command line"]) -> MissingPartAdvice:
-    """Look up the words."""
-    known = {"python": _PYTHON, "command line": _COMMAND_LINE}
-    if name not in known:
-        raise ValueError(f"advice must be one of {', '.join(map(repr, known))}; got {name!r}.")
-    return known[name]
+def as_advice(name: str) -> Mapping[str, str]:
+    """Return the sentences for the one who made the page."""
+    if name not in _MAKERS:
+        raise ValueError(f"advice must be one of {', '.join(map(repr, _MAKERS))}; got {name!r}.")
+    return {part: said[_MAKERS.index(name)] for part, said in _SENTENCES.items()}

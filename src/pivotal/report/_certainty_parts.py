@@ -11,8 +11,6 @@ from pivotal.report._words import count, grouped
 from pivotal.report.encode import pack, pack_whole
 from pivotal.results.values import Values
 
-__all__ = ["certainty_chart", "certainty_columns"]
-
 _LEVEL: Final = 0.95
 _MOST: Final = 400  # points of the chart
 

@@ -13,8 +13,6 @@ from pivotal.report._words import number
 from pivotal.report.encode import as_text
 from pivotal.results.values import Values
 
-__all__ = ["compact_html"]
-
 _ROWS: Final = 5  # at each end
 _WIDTH, _HEIGHT = 360, 96
 _NAME: Final = 40  # characters of an id

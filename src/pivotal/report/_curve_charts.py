@@ -7,11 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from pivotal.analysis import removal_curve, selection_curve
-from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.types import IndexArray
 from pivotal.report._report_inputs import Inputs
 from pivotal.report._words import count
-
-__all__ = ["draw_curves"]
 
 _STEPS: Final = 45
 _SHUFFLES: Final = 5
@@ -24,7 +22,7 @@ def draw_curves(inputs: Inputs, seed: int) -> dict[str, Any]:
     The model that is scored is nearest neighbours with unweighted votes. The seed is that of the random orders.
     """
     values, k = inputs.values, inputs.k
-    scoring = "accuracy" if inputs.responses is None else "r2"
+    scoring, name = ("accuracy", "Accuracy") if inputs.responses is None else ("r2", "R²")
     n_train = len(values)
     shuffles = [np.random.default_rng([seed, run]).permutation(n_train) for run in range(_SHUFFLES)]
     model: dict[str, Any] = {
@@ -43,7 +41,6 @@ def draw_curves(inputs: Inputs, seed: int) -> dict[str, Any]:
     come = [selection_curve(values, *data, order=order, steps=joining, **model) for order in shuffles]
 
     tested = count(inputs.X_test.shape[0], "test point")
-    name = {"accuracy": "Accuracy", "r2": "R²"}.get(scoring, scoring)
     return {
         "note": f"{name} of a nearest-neighbour model (k = {k}, unweighted) on {tested}. "
         f"Grey is the mean of {_SHUFFLES} random orders; the band goes from the lowest to the highest of them. "
@@ -56,7 +53,7 @@ def draw_curves(inputs: Inputs, seed: int) -> dict[str, Any]:
                 "lines": [
                     _line("least valuable first", "down", removal["lowest"]),
                     _line("most valuable first", "up", removal["highest"]),
-                    _mean("random", gone),
+                    _mean(gone),
                 ],
                 "band": _band(gone),
             },
@@ -64,7 +61,7 @@ def draw_curves(inputs: Inputs, seed: int) -> dict[str, Any]:
                 "title": "Points selected",
                 "axis": "points selected",
                 "score": name,
-                "lines": [_line("most valuable first", "up", selection), _mean("random", come)],
+                "lines": [_line("most valuable first", "up", selection), _mean(come)],
                 "band": _band(come),
             },
         ],
@@ -79,16 +76,12 @@ def _line(name: str, colour: str, curve: Any) -> dict[str, Any]:
     return {"name": name, "colour": colour, "counts": curve.counts.tolist(), "scores": curve.scores.tolist()}
 
 
-def _mean(name: str, curves: list[Any]) -> dict[str, Any]:
-    scores = _together(curves).mean(axis=0)
-    return {"name": name, "colour": "quiet", "counts": curves[0].counts.tolist(), "scores": scores.tolist()}
+def _mean(curves: list[Any]) -> dict[str, Any]:
+    scores = np.mean([curve.scores for curve in curves], axis=0)
+    return {"name": "random", "colour": "quiet", "counts": curves[0].counts.tolist(), "scores": scores.tolist()}
 
 
 def _band(curves: list[Any]) -> dict[str, Any]:
-    scores = _together(curves)
+    scores = np.array([curve.scores for curve in curves])
     low, high = scores.min(axis=0), scores.max(axis=0)
     return {"counts": curves[0].counts.tolist(), "low": low.tolist(), "high": high.tolist()}
-
-
-def _together(curves: list[Any]) -> FloatArray:
-    return np.array([curve.scores for curve in curves])

@@ -10,8 +10,6 @@ import numpy as np
 from pivotal.report._words import count, number
 from pivotal.results.values import Values
 
-__all__ = ["check_efficiency", "describe", "guarantees"]
-
 _EPS: Final = float(np.finfo(np.float64).eps)
 _GAMES: Final = {"hard": "hard-label", "plurality": "plurality", "soft": "soft-label", "regression": "regression"}
 
@@ -57,30 +55,27 @@ def guarantees(values: Values) -> list[dict[str, Any]]:
             text += f" Besides chance, {_bound_of(values, values.bias_bound)}."
         tell("Sampled", text)
     elif values.bound_given_neighbors is None:
-        game = values.full_utility is not None
-        unknown = "How far these values are off is not known."
-        tell(
-            "No error bound",
-            unknown if game else "These are scores of a method that plays no game, so there is nothing to be off from.",
-        )
+        text = "These are scores of a method that plays no game, so there is nothing to be off from."
+        tell("No error bound", text if values.full_utility is None else "How far these values are off is not known.")
     else:
         text = f"{_bound_of(values, values.bound_given_neighbors).capitalize()}. {_parts(values)}"
         certain = values.error_bound is not None and not values.neighbors_given
         tell("Bounded error" if certain else "Bounded error, given these neighbours", text, certain or None)
     if values.query_standard_error is not None:
         middle = number(float(np.median(values.query_standard_error)), 2)
-        tell(
-            "What the queries leave open",
-            f"{values.sign()} Standard errors over the queries are {middle} in the median.",
-        )
+        text = f"{values.sign()} Standard errors over the queries are {middle} in the median."
+        tell("What the queries leave open", text)
     if not values.neighbors_exact:
-        tell(*_neighbors(values))
+        title = "Approximate neighbours" if values.neighbors_exact is False else "Neighbours of unknown quality"
+        text = "How many of the true neighbours were found is not known."
+        if values.recall is not None:
+            share = f"{100 * values.recall:.4g} %"
+            text = f"{share} of the true neighbours were found, as measured on some of the queries."
+        tell(title, f"{text} The error above takes the lists as true.")
     if values.vote_resolution:
-        tell(
-            "Rounded weights",
-            f"Weights became whole votes; the rounding is at most {number(values.vote_resolution, 2)} of the largest "
-            "weight of a query.",
-        )
+        rounding = number(values.vote_resolution, 2)
+        text = f"Weights became whole votes; the rounding is at most {rounding} of the largest weight of a query."
+        tell("Rounded weights", text)
     efficiency = check_efficiency(values)
     if efficiency is not None:
         found.append(efficiency)
@@ -103,20 +98,6 @@ def _parts(values: Values) -> str:
     proved, allowed = number(values.proved_bound or 0.0, 2), number(values.rounding_allowance, 2)
     certified = "certified, by proof" if not _given(values) else "by proof"
     return f"Of this {proved} is truncation and integration, {certified}; {allowed} is a tested allowance for rounding."
-
-
-def _neighbors(values: Values) -> tuple[str, str]:
-    """Say what is known of neighbours that are not known to be the nearest."""
-    title = "Approximate neighbours" if values.neighbors_exact is False else "Neighbours of unknown quality"
-    if values.recall is None:
-        return (
-            title,
-            "How many of the true neighbours were found is not known. The error above takes the lists as true.",
-        )
-    return title, (
-        f"{100 * values.recall:.4g} % of the true neighbours were found, as measured on some of the queries. "
-        "The error above takes the lists as true."
-    )
 
 
 def check_efficiency(values: Values) -> dict[str, Any] | None:

@@ -13,8 +13,6 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.report._words import number
 from pivotal.report.encode import as_text
 
-__all__ = ["by_group", "by_response", "histogram"]
-
 _BINS: Final = 48
 _RANGES: Final = 10
 _MOST: Final = 400  # groups listed
@@ -44,20 +42,7 @@ def histogram(values: FloatArray) -> dict[str, Any]:
 
 
 def by_group(values: FloatArray, names: AnyArray) -> dict[str, Any]:
-    """Sum up the values of each group.
-
-    Parameters
-    ----------
-    values : float array of shape (n_train,)
-    names : array of shape (n_train,)
-        The group of each point.
-
-    Returns
-    -------
-    table : dict
-        Lists `name`, `points`, `mean`, `sum` and `negative` (share of the points), highest sum first; `total` is the
-        number of groups, and `ordered` says whether they follow each other. Of very many groups those with the highest
-        and the lowest sums are listed.
+    """Sum up the values of each group, highest sum first; of very many groups both ends are listed.
 
     Examples
     --------
@@ -84,6 +69,7 @@ def by_response(values: FloatArray, responses: FloatArray) -> dict[str, Any]:
 def _tabulate(
     values: FloatArray, codes: AnyArray, order: IndexArray, names: list[str], *, ordered: bool
 ) -> dict[str, Any]:
+    """Return lists about the groups in order, `negative` as shares, their number, and whether they have an order."""
     points = np.bincount(codes)[order]
     sums = np.bincount(codes, weights=values)[order]
     return {

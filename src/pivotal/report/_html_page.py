@@ -11,21 +11,11 @@ from typing import Any, Final
 
 from pivotal.report.encode import as_json
 
-__all__ = ["assemble"]
-
 _SCRIPTS: Final = ("base.js", "charts.js", "certainty.js", "tables.js", "points.js")
 
 
 def assemble(title: str, payload: dict[str, Any]) -> str:
-    """Return the page as one string.
-
-    Parameters
-    ----------
-    title : str
-        For the window; the page itself takes everything from the payload.
-    payload : dict
-        What the scripts draw, as JSON.
-    """
+    """Return the page as one string; the title is for the window, the page itself takes everything from the payload."""
     library = _read("echarts.min.js")
     own = "(() => {\n" + "\n".join(_read(name) for name in _SCRIPTS) + "\n})();\n"
     return Template(_read("template.html")).substitute(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,29 +12,19 @@ from pivotal.core.types import AnyArray, IndexArray
 from pivotal.report.encode import as_json, as_text
 from pivotal.report.row_cells import RowCells
 
-__all__ = ["pack_columns", "read_columns"]
-
-Neighbours: TypeAlias = Mapping[int, IndexArray]
 _MOST: Final = 60  # columns shown
 _CELL: Final = 80  # characters of a cell
 _DIFFERENCE: Final = 6  # characters of how far a cell is from those of the neighbours
 
 
 def read_columns(columns: Any, n_train: int) -> dict[str, AnyArray] | None:
-    """Return the columns of a table with a row per training point, checked.
-
-    Parameters
-    ----------
-    columns : data frame or mapping of str to sequence, optional
-    n_train : int
-    """
+    """Return the columns of a data frame, or a mapping of them, with a row per training point, checked."""
     if columns is None:
         return None
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
         raise TypeError(f"columns must be a data frame or a mapping of columns; got {type(columns).__name__}.")
-    names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
     read: dict[str, AnyArray] = {}
-    for name in names:
+    for name in columns if isinstance(columns, Mapping) else columns.columns:
         cells = pd.Series(columns[name]).to_numpy()
         if len(cells) != n_train:
             raise ValueError(f"columns must have a row per training point, {n_train}; {name!r} has {len(cells)}.")
@@ -43,27 +33,16 @@ def read_columns(columns: Any, n_train: int) -> dict[str, AnyArray] | None:
 
 
 def pack_columns(
-    columns: Mapping[str, AnyArray], neighbours: Neighbours, shown: IndexArray, order: Iterable[int], room: int
+    columns: Mapping[str, AnyArray],
+    neighbours: Mapping[int, IndexArray],
+    shown: IndexArray,
+    order: Iterable[int],
+    room: int,
 ) -> dict[str, Any] | None:
-    """Pack the cells of points, the most interesting first, as many as there is room for.
+    """Pack the cells of the points shown in this order, as many as there is room for; None where there is for no row.
 
-    Parameters
-    ----------
-    columns : mapping of str to array of shape (n_train,)
-    neighbours : mapping of int to int array
-        Nearest others of points, where they are known.
-    shown : int array of shape (n_shown,)
-        Training indices of the points shown, ascending.
-    order : iterable of int
-        Training indices, most interesting first.
-    room : int
-        Characters there are.
-
-    Returns
-    -------
-    packed : dict
-        `names` of the columns, `rows` by the place of a point, how far the point `differs` from its neighbours in each
-        column, and how many columns are omitted; None where there is no room for any row.
+    Packed are `names` of the columns, `rows` by the place of a point among those shown, which are ascending, how far
+    the point `differs` in each column from its neighbours, where these are known, and how many columns are omitted.
     """
     kept = RowCells(dict(list(columns.items())[:_MOST]))
     places = {int(point): place for place, point in enumerate(shown)}

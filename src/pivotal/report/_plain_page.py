@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-__all__ = ["ROWS", "Markup", "page_of", "rows_of_table", "short_text", "table_section"]
+from pivotal.core.atomic import Target, write_text
 
 ROWS: Final = 30  # of a table
 _TEXT: Final = 160
@@ -34,19 +36,36 @@ margin-right:.6rem;font-variant-numeric:tabular-nums}
 """
 
 
-def page_of(title: str, body: str) -> str:
-    """Return a page as one string; the body is markup."""
-    return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"
-        f'<meta name=viewport content="width=device-width"><style>{_STYLE}</style>'
-        f"<main>{body}</main></html>\n"
+def write_plain_page(
+    target: Target, path: str | os.PathLike[str], title: str, figures: Mapping[str, object], parts: Iterable[str]
+) -> Path:
+    """Write a page to the checked target of a path: its title, figures by name, and parts, which are markup."""
+    name = html.escape(title)
+    shown = "".join(
+        f"<div><dt>{html.escape(what)}</dt><dd>{html.escape(str(figure))}</dd></div>"
+        for what, figure in figures.items()
     )
+    page = (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{name}</title>"
+        f'<meta name=viewport content="width=device-width"><style>{_STYLE}</style>'
+        f"<main><h1>{name}</h1><dl>{shown}</dl>{''.join(parts)}</main></html>\n"
+    )
+    write_text(target, page, path)
+    return Path(path)
 
 
 class Markup(NamedTuple):
     """What is markup already; no text, or a data frame would take it for a name."""
 
     written: str
+
+
+def draw_track(kind: str, mark: float, low: float, high: float, at: float) -> Markup:
+    """Draw a dot on a line from low to high, beside a mark; places are percentages of the width."""
+    return Markup(
+        f"<span class='track {kind}'><u style='left:{mark:.1f}%'></u>"
+        f"<i style='left:{low:.1f}%;width:{high - low:.1f}%'></i><b style='left:{at:.1f}%'></b></span>"
+    )
 
 
 def table_section(title: str, note: str, frame: pd.DataFrame, texts: Mapping[Any, str] | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,7 +18,7 @@ from pivotal.core.random import as_generator
 from pivotal.core.types import IndexArray
 from pivotal.core.validation import check_count, is_lazy
 from pivotal.core.version import __version__
-from pivotal.report._advice import MissingPartAdvice, as_advice
+from pivotal.report._advice import as_advice
 from pivotal.report._certainty_parts import certainty_chart, certainty_columns
 from pivotal.report._facts import describe, guarantees
 from pivotal.report._groups import by_group, by_response, histogram
@@ -30,8 +31,6 @@ from pivotal.report._words import grouped, number
 from pivotal.report.encode import as_json, as_text, pack
 from pivotal.report.point_map import project
 from pivotal.results.values import Values
-
-__all__ = ["write_report"]
 
 _BYTES: Final = 2_900_000  # of a report on up to 10 000 points
 _TEXT: Final = 600  # characters shown of a text
@@ -154,23 +153,27 @@ def write_report(
 
 
 def _payload(
-    inputs: Inputs, title: str, given: Any, max_points: int, rng: np.random.Generator, advice: MissingPartAdvice
+    inputs: Inputs, title: str, given: Any, max_points: int, rng: np.random.Generator, advice: Mapping[str, str]
 ) -> dict[str, Any]:
     """Gather all that the page shows."""
     values = inputs.values
-    left_out: list[dict[str, str]] = []
-
-    def leave_out(part: str, needs: str) -> None:
-        left_out.append({"part": part, "needs": needs})
-
     seed = int(rng.integers(2**31))
-    suspects, why_none = _suspects(inputs, given, advice)
-    if suspects is None:
-        leave_out("Suspected label errors", why_none)
-    elif len(values) > max_points:  # half of the places, at most
+    suspects, why_no_suspects = _suspects(inputs, given, advice["suspects"])
+    if suspects is not None and len(values) > max_points:  # half of the places, at most
         suspects = suspects.first(max(1, max_points // (2 + 2 * suspects.nearest.shape[1])))
-    curves, why_no_curves = _curves(inputs, seed, advice)
-    shown, columns, neighbours = _points(inputs, suspects, max_points, rng, advice)
+    curves, why_no_curves = _curves(inputs, seed, advice["curves"])
+    shown, columns, neighbours = _points(inputs, suspects, max_points, rng, advice["more_points"])
+    places = _map(inputs, shown, seed)
+    without_neighbours = inputs.X is not None and inputs.metric is None and suspects is None
+    parts = [
+        ("Suspected label errors", suspects is None, why_no_suspects),
+        ("Neighbours of the points", without_neighbours, f"{inputs.why_no_metric}."),
+        ("A map of the points", places is None, advice["map"]),
+        ("Removal and selection curves", curves is None, why_no_curves),
+        ("Values by class", inputs.y is None, advice["classes"]),
+        ("Values by owner", inputs.owners is None, advice["owners"]),
+        ("What the points look like", inputs.text is None and inputs.images is None, advice["looks"]),
+    ]
     payload: dict[str, Any] = {
         "title": title,
         "version": __version__,
@@ -186,39 +189,27 @@ def _payload(
         "histogram": _histogram(values),
         "certainty": certainty_chart(values),
         "points": columns,
-        "map": _map(inputs, shown, seed),
+        "map": places,
         "suspects": None if suspects is None else suspects.as_table(shown),
         "curves": curves,
         "groups": _groups(inputs),
-        "left_out": left_out,
+        "left_out": [{"part": part, "needs": needs} for part, is_missing, needs in parts if is_missing],
         "not_shown": "",
     }
-    if inputs.X is not None and inputs.metric is None and suspects is None:
-        leave_out("Neighbours of the points", f"{inputs.why_no_metric}.")
-    if payload["map"] is None:
-        leave_out("A map of the points", advice.map)
-    if curves is None:
-        leave_out("Removal and selection curves", why_no_curves)
-    if inputs.y is None:
-        leave_out("Values by class", advice.classes)
-    if inputs.owners is None:
-        leave_out("Values by owner", advice.owners)
-    if inputs.text is None and inputs.images is None:
-        leave_out("What the points look like", advice.looks)
     _add_words_and_images(inputs, payload, shown, suspects, neighbours)
     return payload
 
 
 def _points(
-    inputs: Inputs, suspects: Suspects | None, max_points: int, rng: np.random.Generator, advice: MissingPartAdvice
+    inputs: Inputs, suspects: Suspects | None, max_points: int, rng: np.random.Generator, more: str
 ) -> tuple[IndexArray, dict[str, Any], dict[int, IndexArray]]:
     """Choose the points shown and pack what is known of them; return them, this, and their neighbours by point."""
     values = inputs.values
-    first = _NO_POINTS if suspects is None else suspects.with_neighbours()
-    shown = choose_shown(values, first, max_points, rng)
+    first = _NO_POINTS if suspects is None else np.column_stack([suspects.points, suspects.nearest[suspects.points]])
+    shown = choose_shown(values, first.ravel(), max_points, rng)
     columns = columns_of(values, shown, inputs.labels, inputs.responses, inputs.owners)
     columns |= certainty_columns(values, shown)
-    columns["note"] = describe_sample(len(shown), len(values), advice.more_points)
+    columns["note"] = describe_sample(len(shown), len(values), more)
     whose, lists = _NO_POINTS, np.empty((0, 0), np.int64)
     if suspects is not None:
         whose = shown if len(shown) == len(values) else suspects.points
@@ -258,14 +249,14 @@ def _map(inputs: Inputs, shown: IndexArray, seed: int) -> dict[str, Any] | None:
     return {"places": pack(places, "f8"), "axes": axes, "note": note}
 
 
-def _suspects(inputs: Inputs, given: Any, advice: MissingPartAdvice) -> tuple[Suspects | None, str]:
+def _suspects(inputs: Inputs, given: Any, advice: str) -> tuple[Suspects | None, str]:
     """Return the suspects, or the reason why there are none."""
     if given is False:
         return None, "they were switched off with suspects=False."
     if given is not None:
         return read_suspects(given, len(inputs.values)), ""
     if inputs.X is None or inputs.y is None:
-        return None, advice.suspects
+        return None, advice
     if inputs.many is None and len(pd.unique(inputs.y)) < 2:
         return None, "there is only one class." if inputs.responses is None else "all numbers are the same."
     if inputs.metric is None:
@@ -276,12 +267,12 @@ def _suspects(inputs: Inputs, given: Any, advice: MissingPartAdvice) -> tuple[Su
     return find_suspects(inputs.X, targets, task, inputs.values.ids, *how), ""
 
 
-def _curves(inputs: Inputs, seed: int, advice: MissingPartAdvice) -> tuple[dict[str, Any] | None, str]:
+def _curves(inputs: Inputs, seed: int, advice: str) -> tuple[dict[str, Any] | None, str]:
     """Return the curves, or the reason why there are none."""
     if inputs.many is not None:
         return None, "they are of one label per point, and these have many."
     if inputs.X is None or inputs.y is None or inputs.X_test is None or inputs.y_test is None:
-        return None, advice.curves
+        return None, advice
     if inputs.metric is None:
         return None, f"{inputs.why_no_metric}."
     if inputs.metric == "precomputed":
@@ -346,10 +337,10 @@ def _add_words_and_images(
 
 def _clip(texts: list[str], room: int) -> list[str]:
     """Shorten the longest texts until all fit."""
-    max_points = _TEXT
-    while max_points > 8 and len(as_json(texts).encode()) > room:
-        max_points = max_points * 3 // 4
-        texts = [as_text(words, max_points) for words in texts]
+    longest = _TEXT
+    while longest > 8 and len(as_json(texts).encode()) > room:
+        longest = longest * 3 // 4
+        texts = [as_text(words, longest) for words in texts]
     return texts
 
 

@@ -21,57 +21,29 @@ from pivotal.report.point_map import check_coordinates
 from pivotal.report.thumbnails import Images
 from pivotal.results.values import Values
 
-__all__ = ["Inputs", "read_inputs"]
-
 _DEFAULT_K: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Everything a report may be made from; None is what was not given.
-
-    Parameters
-    ----------
-    values : Values
-    X : array or CSR matrix of shape (n_train, n_features)
-    labels : array of shape (n_train,)
-        Classes; None when the responses are numbers.
-    responses : float array of shape (n_train,)
-        Numbers; None when the labels are classes.
-    X_test, y_test : as X, and as labels or responses
-    owners, text : arrays of shape (n_train,)
-    images : Images
-    coordinates : float array of shape (n_train, 2)
-    k : int
-        Neighbours of the models that are scored.
-    metric : str or None
-        Distance that says who is near; "precomputed" when X holds distances, None where it cannot be had.
-    metric_params : mapping or None
-        Its parameters.
-    why_no_metric : str
-        Why it cannot be had.
-    columns : mapping of str to array of shape (n_train,)
-        The table that the points come from.
-    many : data frame of shape (n_train, n_labels)
-        0 and 1, where points have many labels; the labels are their names then.
-    """
+    """Everything a report may be made from, a row or an entry per training point; None is what was not given."""
 
     values: Values
-    X: Any
-    labels: AnyArray | None
-    responses: FloatArray | None
+    X: Any  # array or CSR matrix
+    labels: AnyArray | None  # classes; None when the responses are numbers
+    responses: FloatArray | None  # numbers; None when the labels are classes
     X_test: Any
     y_test: AnyArray | None
     owners: AnyArray | None
     text: AnyArray | None
     images: Images | None
-    coordinates: FloatArray | None
-    k: int
-    metric: str | None
+    coordinates: FloatArray | None  # shape (n_train, 2)
+    k: int  # neighbours of the models that are scored
+    metric: str | None  # says who is near; "precomputed" when X holds distances, None where it cannot be had
     metric_params: Mapping[str, Any] | None
     why_no_metric: str
-    columns: Mapping[str, AnyArray] | None = None
-    many: pd.DataFrame | None = None
+    columns: Mapping[str, AnyArray] | None  # the table that the points come from
+    many: pd.DataFrame | None  # 0 and 1, where points have many labels, a column per label; the labels are their names
 
     @property
     def y(self) -> AnyArray | None:
@@ -100,7 +72,7 @@ def read_inputs(
     many = _read_many(y)
     if many is not None:
         y = np.array([names_of_labels(row, many.columns.to_numpy()) for row in many.to_numpy()], dtype=object)
-    labels, responses = _read_labels(y, "y", str(settings.get("utility", "")))
+    labels, responses = _read_labels(y, str(settings.get("utility", "")))
     for given in (labels, responses):
         if given is not None:
             _check_length(given, n_train, "y")
@@ -140,19 +112,18 @@ def _read_many(y: Any) -> pd.DataFrame | None:
     """Return a table of many labels, or None if there is one label per point."""
     if y is None or not is_indicators(y):
         return None
-    names = getattr(y, "columns", None)
-    return pd.DataFrame(as_indicators(y, "y"), columns=names)
+    return pd.DataFrame(as_indicators(y, "y"), columns=getattr(y, "columns", None))
 
 
-def _read_labels(y: Any, name: str, utility: str) -> tuple[AnyArray | None, FloatArray | None]:
+def _read_labels(y: Any, utility: str) -> tuple[AnyArray | None, FloatArray | None]:
     """Return classes or numbers: numbers when the game says so, or when there are fractions among them."""
     if y is None:
         return None, None
     array = np.asarray(y)
     fractions = array.dtype.kind == "f" and bool((array != np.floor(array)).any())
     if utility.startswith("regression") or (fractions and np.isfinite(array).all()):
-        return None, as_responses(y, name)
-    return as_labels(y, name), None
+        return None, as_responses(y, "y")
+    return as_labels(y, "y"), None
 
 
 def _read_features(X: Any, name: str, like: Any = None) -> Any:

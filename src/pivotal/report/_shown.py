@@ -12,26 +12,13 @@ from pivotal.report._words import grouped
 from pivotal.report.encode import as_text, pack, pack_whole
 from pivotal.results.values import Values
 
-__all__ = ["choose_shown", "columns_of", "describe_sample", "number_neighbours"]
-
 _NAME: Final = 200  # characters of an id, a label, an owner
 
 
 def choose_shown(values: Values, first: IndexArray, max_points: int, rng: np.random.Generator) -> IndexArray:
-    """Choose at most `max_points` training points: all, or some of them first, then both ends, then a random sample.
+    """Choose at most `max_points` training points, ascending: all, or the first, both ends, and a random sample.
 
-    Parameters
-    ----------
-    values : Values
-    first : int array
-        Points that must be there: suspects with their neighbours.
-    max_points : int
-    rng : Generator
-
-    Returns
-    -------
-    shown : int array of shape (n_shown,)
-        Training indices, ascending.
+    `first` are those that must be there: suspects with their neighbours.
     """
     if len(values) <= max_points:
         return np.arange(len(values))
@@ -76,21 +63,10 @@ def columns_of(
 
 
 def number_neighbours(shown: IndexArray, owners_of_lists: IndexArray, lists: IndexArray) -> dict[str, Any]:
-    """Pack lists of neighbours, told as places among the points shown.
+    """Pack lists of neighbours of shape (n_lists, width), nearest first, -1 where there is no more.
 
-    Parameters
-    ----------
-    shown : int array of shape (n_shown,)
-        Training indices, ascending.
-    owners_of_lists : int array of shape (n_lists,)
-        Whose neighbours they are.
-    lists : int array of shape (n_lists, width)
-        Training indices, nearest first; -1 where there is no more.
-
-    Returns
-    -------
-    packed : dict
-        `neighbours` with a row per point shown, `width` of the rows, and the number `none` that stands for none.
+    All are training indices, the ascending points shown among them; in `neighbours`, with a row per point shown, places
+    among these stand for them, and `none` for none.
     """
     none = len(shown)
     places = np.full(int(max(shown[-1], lists.max(initial=0), owners_of_lists.max(initial=0))) + 2, none)

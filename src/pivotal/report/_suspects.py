@@ -16,8 +16,6 @@ from pivotal.report.encode import as_text
 if TYPE_CHECKING:
     from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors
 
-__all__ = ["Suspects", "find_neighbours", "find_suspects", "read_suspects"]
-
 _MOST: Final = 500  # suspects told
 _WIDTH: Final = 5  # neighbours told of a point
 _NAME: Final = 200  # characters of a label
@@ -26,30 +24,14 @@ _REASON: Final = 400  # characters of a sentence
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """Suspected label errors, most suspicious first.
+    """Suspected label errors, most suspicious first."""
 
-    Parameters
-    ----------
-    points : int array of shape (n_suspects,)
-        Training indices.
-    total : int
-        How many are suspected in all; no more than some hundreds are listed.
-    summary : str
-        How many are suspects, and how many are wrong.
-    suggested : list of n_suspects str
-        The label, the number or the labels that the votes suggest.
-    why : list of n_suspects str
-        One sentence each.
-    nearest : int array of shape (n_train, width)
-        Nearest others of every training point, nearest first.
-    """
-
-    points: IndexArray
-    total: int
-    summary: str
-    suggested: list[str]
-    why: list[str]
-    nearest: IndexArray
+    points: IndexArray  # training indices, shape (n_suspects,)
+    total: int  # how many are suspected in all; no more than some hundreds are listed
+    summary: str  # how many are suspects, and how many are wrong
+    suggested: list[str]  # for each the label, the number or the labels that the votes suggest
+    why: list[str]  # one sentence each
+    nearest: IndexArray  # nearest others of every training point, nearest first; shape (n_train, width)
 
     def first(self, n: int) -> Suspects:
         """Return no more than the n most suspicious."""
@@ -68,10 +50,6 @@ class Suspects:
         if rows:
             note += " They are found by votes, not by the value beside them. Open a row to see its neighbours."
         return {"rows": rows, "note": note}
-
-    def with_neighbours(self) -> IndexArray:
-        """Return the suspects, each followed by its neighbours."""
-        return np.column_stack([self.points, self.nearest[self.points]]).ravel()
 
 
 def find_suspects(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["count", "grouped", "number", "power"]
-
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -30,24 +28,13 @@ def number(real: float, digits: int = 4) -> str:
     --------
     >>> number(-0.12345), number(1e-9)
     ('−0.1235', '1 × 10⁻⁹')
+    >>> number(1.2e-14, 2), number(-2e6, 2)
+    ('1.2 × 10⁻¹⁴', '−2 × 10⁶')
     """
     if 10.0**digits <= abs(real) < 1e6:
         return grouped(round(real)).replace("-", "−")
     if real == 0 or 1e-4 <= abs(real) < 1e6:
         return f"{real:.{digits}g}".replace("-", "−")
-    return power(real, digits)
-
-
-def power(real: float, digits: int = 2) -> str:
-    """Return a number as a multiple of a power of ten.
-
-    Examples
-    --------
-    >>> power(1.2e-14), power(-2e5)
-    ('1.2 × 10⁻¹⁴', '−2 × 10⁵')
-    """
-    if real == 0:
-        return "0"
     factor, _, exponent = f"{real:.{digits - 1}e}".partition("e")
     factor = factor.rstrip("0").rstrip(".") if "." in factor else factor
     return f"{factor} × 10{str(int(exponent)).translate(_RAISED)}".replace("-", "−")

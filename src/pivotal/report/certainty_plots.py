@@ -71,7 +71,7 @@ def plot_intervals(
     ax.legend(frameon=False, markerscale=3)
     ax.set_xlabel("rank, most valuable first")
     ax.set_ylabel(f"value, {level:.4g} interval")
-    ax.set_title(_covered(interval.covers), fontsize="small", loc="left")
+    ax.set_title(f"Intervals cover {interval.covers}.", fontsize="small", loc="left")
     return ax
 
 
@@ -117,7 +117,3 @@ def plot_rank_intervals(
     ax.invert_yaxis()
     ax.set_xlabel(f"rank of {len(values)}, {level:.4g} interval")
     return ax
-
-
-def _covered(covers: str) -> str:
-    return f"Intervals cover {covers}."

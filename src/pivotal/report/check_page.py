@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
-from pivotal.core.atomic import check_file, write_text
-from pivotal.report._plain_page import page_of, rows_of_table, short_text, table_section
+from pivotal.core.atomic import check_file
+from pivotal.report._plain_page import rows_of_table, short_text, table_section, write_plain_page
 
 if TYPE_CHECKING:
     from pivotal.analysis.checkup import CheckUp, Finding
@@ -44,31 +44,31 @@ def write_check_page(
     n_rows = len(check.ids)
     if text is not None and len(text) != n_rows:
         raise ValueError(f"text must have an entry for each of the {n_rows} rows; got {len(text)}.")
-    name = title or "Check-up"
-    present = check.present
-    clean = [finding for finding in check.values() if not finding.present]
     settings = check.settings
     facts = {
         "rows": n_rows,
         "features": settings.get("n_features", ""),
         "classes": settings.get("n_classes") or "none",
         "test rows": settings.get("n_test") or "none",
-        "findings": f"{len(present)} of {len(check)}",
+        "findings": f"{len(check.present)} of {len(check)}",
     }
-    figures = "".join(
-        f"<div><dt>{what}</dt><dd>{html.escape(str(number))}</dd></div>" for what, number in facts.items()
-    )
-    links = "".join(
-        f"<li><a href='#{one.name}'><b class=down>{len(one) or '!'}</b>{html.escape(one.title)}</a></li>"
-        for one in present
-    )
-    body = [f"<h1>{html.escape(name)}</h1><dl>{figures}</dl>", f"<nav><ul>{links}</ul></nav>" if links else ""]
-    body += [_section(finding, text) for finding in present]
+    return write_plain_page(target, path, title or "Check-up", facts, _parts(check, text))
+
+
+def _parts(check: CheckUp, text: Sequence[str] | None) -> Iterator[str]:
+    present = check.present
+    if present:
+        links = (
+            f"<li><a href='#{one.name}'><b class=down>{len(one) or '!'}</b>{html.escape(one.title)}</a></li>"
+            for one in present
+        )
+        yield f"<nav><ul>{''.join(links)}</ul></nav>"
+    for finding in present:
+        yield _section(finding, text)
+    clean = [finding for finding in check.values() if not finding.present]
     if clean:
         table = pd.DataFrame({"looked for": [one.title for one in clean], "why": [one.sentence for one in clean]})
-        body.append(table_section("Nothing to do", "What else was looked for.", table))
-    write_text(target, page_of(name, "".join(body)), path)
-    return Path(path)
+        yield table_section("Nothing to do", "What else was looked for.", table)
 
 
 def _section(finding: Finding, text: Sequence[str] | None) -> str:

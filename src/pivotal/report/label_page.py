@@ -6,14 +6,13 @@ import html
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pivotal.core.atomic import check_file, write_text
-from pivotal.report._plain_page import page_of, rows_of_table, short_text, table_section
+from pivotal.core.atomic import check_file
+from pivotal.report._plain_page import rows_of_table, short_text, table_section, write_plain_page
 
 if TYPE_CHECKING:
     from pivotal.analysis.label_errors import LabelErrors
@@ -53,19 +52,16 @@ def write_label_page(
     n_rows = len(errors.ids)
     if text is not None and len(text) != n_rows:
         raise ValueError(f"text must have an entry for each of the {n_rows} rows; got {len(text)}.")
-    name = title or "Label errors"
     task = errors.settings["task"]
     what = {"regression": "numbers", "multilabel": "cells"}.get(task, "labels")
-    wrong = errors.n_wrong
     facts = {
         "rows": n_rows,
         what: errors.scores.size,
         "most suspicious" if errors.fixed_size else "suspects": errors.suspects.size,
-        "wrong": wrong,
+        "wrong": errors.n_wrong,
         "wrong among those listed": f"{errors.precision():.0%}" if errors.suspects.size else "–",
     }
-    figures = "".join(f"<div><dt>{one}</dt><dd>{html.escape(str(number))}</dd></div>" for one, number in facts.items())
-    parts = [f"<h1>{html.escape(name)}</h1><dl>{figures}</dl>", f"<p class=note>{html.escape(_sentence(errors))}</p>"]
+    parts = [f"<p class=note>{html.escape(_sentence(errors))}</p>"]
     if task != "regression":
         which = "label" if task == "multilabel" else "label as given"
         note = f"Wrong {what} expected, by {which}, with an interval that holds nine times in ten."
@@ -76,8 +72,7 @@ def write_label_page(
     if task == "classification":
         parts.append(_pairs(errors))
     parts.append(f"<h2>Suspects</h2><p class=note>Most suspicious first. {_ADVICE}</p>" + _suspects(errors, text))
-    write_text(target, page_of(name, "".join(parts)), path)
-    return Path(path)
+    return write_plain_page(target, path, title or "Label errors", facts, parts)
 
 
 def _sentence(errors: LabelErrors) -> str:
@@ -105,17 +100,11 @@ def _suspects(errors: LabelErrors, text: Sequence[str] | None) -> str:
     if not len(first):
         return "<p class=note>There are none.</p>"
     frame = errors.to_frame().head(_LISTED)
-    columns: dict[str, Any] = {
-        name: frame[name].to_numpy()
-        for name in ("id", "label", "given", "suggested", "confidence", "error_chance", "score")
-        if name in frame
-    }
-    for name in ("confidence", "error_chance", "score"):
-        columns[name] = np.round(columns[name], 3)
+    shares = ["confidence", "error_chance", "score"]
+    shown = frame.filter(["id", "label", "given", "suggested", *shares]).round(dict.fromkeys(shares, 3))
     if text is not None:
-        rows = frame.get("row", frame.index)
-        columns["text"] = [short_text(text[row]) for row in rows]
-    columns["why"] = [errors.explain(one) for one in first]
-    table = rows_of_table(pd.DataFrame(columns), _LISTED)
+        shown["text"] = [short_text(text[row]) for row in frame.get("row", frame.index)]
+    shown["why"] = [errors.explain(one) for one in first]
+    table = rows_of_table(shown, _LISTED)
     rest = len(errors.suspects) - len(first)
     return table + (f"<p class=note>{rest} more suspects are not listed here.</p>" if rest else "")

@@ -263,9 +263,7 @@ def plot_selection(curve: pd.DataFrame, ax: Axes | None = None, *, size: int | N
 
 def _as_indices(highlight: ArrayLike | None, n_train: int) -> IndexArray:
     """Turn indices or a mask into sorted training indices without repeats."""
-    if highlight is None:
-        return np.empty(0, dtype=np.int64)
-    chosen = np.asarray(highlight)
+    chosen = np.asarray([] if highlight is None else highlight)
     if chosen.size == 0:
         return np.empty(0, dtype=np.int64)
     if chosen.dtype == np.bool_:

@@ -13,7 +13,6 @@ from pivotal.core.validation import is_sparse
 __all__ = ["check_coordinates", "project"]
 
 _FITTED: Final = 20_000  # rows that the axes are fitted to
-_ONE_PLACE: Final = "All points lie in one place."
 
 
 def check_coordinates(coordinates: npt.ArrayLike, n_train: int) -> FloatArray:
@@ -50,13 +49,11 @@ def project(X: Any, values: FloatArray, shown: npt.NDArray[np.int64], seed: int)
     """
     if X.shape[1] == 1:
         only = X[shown].toarray() if is_sparse(X) else X[shown]
-        return (
-            np.column_stack([only[:, 0], values[shown]]),
-            ["feature", "value"],
-            "One feature, so height is the value.",
-        )
+        places = np.column_stack([only[:, 0], values[shown]])
+        return places, ["feature", "value"], "One feature, so height is the value."
+    in_one_place = np.zeros((len(shown), 2)), ["", ""], "All points lie in one place."
     if X.shape[0] == 1:
-        return np.zeros((len(shown), 2)), ["", ""], _ONE_PLACE
+        return in_one_place
     largest = (float(abs(X).max()) if is_sparse(X) else max(-float(X.min()), float(X.max()))) or 1.0
     from scipy.sparse.linalg import ArpackError
     from sklearn.decomposition import PCA
@@ -74,7 +71,7 @@ def project(X: Any, values: FloatArray, shown: npt.NDArray[np.int64], seed: int)
     except ArpackError:  # so it says of equal rows
         axes = None
     if axes is None or not axes.explained_variance_.any():
-        return np.zeros((len(shown), 2)), ["", ""], _ONE_PLACE
+        return in_one_place
     places = np.asarray(axes.transform(wanted), dtype=np.float64) * largest
     # The sign of an axis is arbitrary: the longer tail points right and up.
     places *= np.where(places.max(axis=0) < -places.min(axis=0), -1.0, 1.0)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pivotal.core.atomic import check_file, write_text
-from pivotal.report._plain_page import ROWS, Markup, page_of, table_section
+from pivotal.core.atomic import check_file
+from pivotal.report._plain_page import ROWS, draw_track, table_section, write_plain_page
 
 if TYPE_CHECKING:
     from pivotal.analysis.retrieval.study import Study
@@ -23,9 +23,16 @@ __all__ = ["write_page"]
 def write_page(study: Study, path: str | os.PathLike[str], texts: Mapping[Any, str], title: str = "") -> Path:
     """Write the page; parameters as in `Study.report`."""
     target = check_file(path, "page.html")
-    name = title or "What the documents are worth"
-    distractors, carrying, unused = study.distractors(), study.carrying(), study.unused()
-    parts = [f"<h1>{html.escape(name)}</h1>", *_facts(study, len(distractors), len(unused))]
+    distractors, unused, settings = study.distractors(), study.unused(), study.values.settings
+    figures = {
+        f"{settings['utility']} at {study.k}": f"{study.values.full_utility or 0.0:.4f}",
+        "queries": study.values.n_queries,
+        "documents": settings["n_documents"],
+        "retrieved and judged": f"{settings['judged_share']:.1%}",
+        "distractors": len(distractors),
+        "unused": len(unused),
+    }
+    parts = [f"<p class=note>{note}</p>" for note in _notes(study)]
     if study.sources is not None:
         note = "Shares of a budget of 1, with 95 % intervals over queries like these."
         if study.sources.standard_error is not None:
@@ -41,7 +48,10 @@ def write_page(study: Study, path: str | os.PathLike[str], texts: Mapping[Any, s
             texts,
         ),
         table_section(
-            "Documents that queries depend on", "Without them the metric of these queries falls to 0.", carrying, texts
+            "Documents that queries depend on",
+            "Without them the metric of these queries falls to 0.",
+            study.carrying(),
+            texts,
         ),
         table_section("Most valuable documents", "Beside what is lost if one of them alone goes.", _top(study), texts),
         table_section(
@@ -50,34 +60,22 @@ def write_page(study: Study, path: str | os.PathLike[str], texts: Mapping[Any, s
         table_section("Unused", "They change nothing for any of these queries.", unused, texts),
         _queries(study),
     ]
-    write_text(target, page_of(name, "".join(parts)), path)
-    return Path(path)
+    return write_plain_page(target, path, title or "What the documents are worth", figures, parts)
 
 
-def _facts(study: Study, n_distractors: int, n_unused: int) -> list[str]:
-    """Return what stands at the top: figures, and what they rest on."""
-    values, settings = study.values, study.values.settings
-    judged = settings["judged_share"]
-    shown = {
-        f"{settings['utility']} at {study.k}": f"{values.full_utility or 0.0:.4f}",
-        "queries": str(values.n_queries),
-        "documents": str(settings["n_documents"]),
-        "retrieved and judged": f"{judged:.1%}",
-        "distractors": str(n_distractors),
-        "unused": str(n_unused),
-    }
-    figures = "".join(f"<div><dt>{html.escape(what)}</dt><dd>{number}</dd></div>" for what, number in shown.items())
-    notes = [
+def _notes(study: Study) -> list[str]:
+    """Return what the figures rest on."""
+    settings = study.values.settings
+    return [
         "Values are about this metric, not about what a language model does with the texts.",
-        f"Semivalue: {html.escape(str(settings['semivalue']))}. No value is off by more than {values.error_bound:.2g}, "
-        "given these rankings.",
-        f"{1.0 - judged:.1%} of the documents that are retrieved have no judgement; they "
+        f"Semivalue: {html.escape(str(settings['semivalue']))}. No value is off by more than "
+        f"{study.values.error_bound:.2g}, given these rankings.",
+        f"{1.0 - settings['judged_share']:.1%} of the documents that are retrieved have no judgement; they "
         f"{'count as irrelevant' if settings['unjudged'] == 'irrelevant' else 'are not looked at'}. "
         f"{settings['queries_without_relevant']} queries have no relevant document and "
         f"{'are not counted' if settings['no_relevant'] == 'skip' else 'count with 0'}; "
         f"{settings['queries_without_judgements']} queries have no judgements and are not counted.",
     ]
-    return [f"<dl>{figures}</dl>", *(f"<p class=note>{note}</p>" for note in notes)]
 
 
 def _with_track(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -93,17 +91,9 @@ def _with_track(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     tracks = []
     for low, middle, high in zip(frame["low"], frame[column], frame["high"], strict=True):
         kind = "up" if low > 0.0 else "down" if high < 0.0 else "open"
-        tracks.append(
-            Markup(
-                f"<span class='track {kind}'><u style='left:{place(0.0):.1f}%'></u><i style='left:{place(low):.1f}%;"
-                f"width:{place(high) - place(low):.1f}%'></i><b style='left:{place(middle):.1f}%'></b></span>"
-            )
-        )
-    column_of = np.empty(len(tracks), dtype=object)
-    for place_of, track in enumerate(tracks):
-        column_of[place_of] = track
+        tracks.append(draw_track(kind, place(0.0), place(low), place(high), place(middle)))
     shown = frame.copy()
-    shown.insert(list(frame.columns).index("high") + 1, "interval", column_of)
+    shown.insert(list(frame.columns).index("high") + 1, "interval", pd.Series(tracks, frame.index, dtype=object))
     return shown
 
 

@@ -108,7 +108,7 @@ class RowCells:
             far[:, numeric] = _deviations(numbers.reshape(len(numeric), n_rows, width), spreads[:, np.newaxis]).T
         return far.round(3)
 
-    def texts(self, name: str, rows: IndexArray, longest: int = _LONGEST) -> list[str]:
+    def texts(self, name: str, rows: IndexArray, longest: int) -> list[str]:
         """Return the cells of some rows in a column as they are shown; a gap is an empty text."""
         return [_shown(content, longest) for content in self._take(name, rows)]
 
@@ -159,11 +159,7 @@ class RowCells:
 def _deviations(numbers: FloatArray, std: FloatArray) -> FloatArray:
     """Return how many standard deviations first numbers are from the median of those after them; a gap is far off.
 
-    Parameters
-    ----------
-    numbers : float64 array of shape (n_columns, n_rows, 1 + n_neighbors)
-        NaN where a cell has no number.
-    std : float64 array of shape (n_columns, 1)
+    Numbers have the shape (n_columns, n_rows, 1 + n_neighbors), with NaN for a gap; std has the shape (n_columns, 1).
     """
     own, near = numbers[..., 0], np.sort(numbers[..., 1:], axis=-1)  # those that are no numbers come last
     n_there = np.count_nonzero(~np.isnan(near), axis=-1)[..., np.newaxis]

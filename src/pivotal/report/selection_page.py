@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from pivotal.analysis.selection import Expectation, Selection
-from pivotal.core.atomic import check_file, write_text
-from pivotal.report._plain_page import Markup, page_of, table_section
+from pivotal.analysis.selection import Selection
+from pivotal.core.atomic import check_file
+from pivotal.report._plain_page import Markup, draw_track, table_section, write_plain_page
 
 __all__ = ["write_selection"]
 
@@ -35,37 +35,26 @@ def write_selection(
         As `Selection.curve` makes it; estimated when None.
     """
     target = check_file(path, "page.html")
-    name = title or "Selection"
     expected = selection.expected
     sizes = selection.curve() if curve is None else curve
-    parts = [
-        f"<h1>{html.escape(name)}</h1>",
-        _figures(selection, expected),
-        f"<p class=note>Expected are accuracies on rows that took no part: {html.escape(expected.model)}, "
-        f"{expected.n_judged} rows judged in {expected.n_folds} {'fold' if expected.n_folds == 1 else 'folds'}, "
-        f"{expected.n_draws} random selections; labels as given. Errors are standard errors.</p>",
-        table_section("This selection", "Beside as many rows at random, and all of them.", _beside(expected)),
-        table_section("Other sizes", "Selections by the same method, and random ones.", _with_bars(sizes)),
-        table_section("What was optimised", "As the method says.", _optimised(selection)),
-        table_section("Selected rows", "In their order.", selection.to_frame()),
-    ]
-    write_text(target, page_of(name, "".join(parts)), path)
-    return Path(path)
-
-
-def _figures(selection: Selection, expected: Expectation) -> str:
-    shown = {
+    figures = {
         "rows": f"{len(selection)} of {selection.n_rows}",
         "expected accuracy": f"{expected.accuracy:.1%}",
         "at random": f"{expected.random:.1%}",
         "everything": f"{expected.everything:.1%}",
-        "method": html.escape(selection.method),
+        "method": selection.method,
     }
-    return "<dl>" + "".join(f"<div><dt>{what}</dt><dd>{number}</dd></div>" for what, number in shown.items()) + "</dl>"
-
-
-def _beside(expected: Expectation) -> pd.DataFrame:
-    return expected.to_frame().reset_index().round(4)
+    beside = expected.to_frame().reset_index().round(4)
+    parts = [
+        f"<p class=note>Expected are accuracies on rows that took no part: {html.escape(expected.model)}, "
+        f"{expected.n_judged} rows judged in {expected.n_folds} {'fold' if expected.n_folds == 1 else 'folds'}, "
+        f"{expected.n_draws} random selections; labels as given. Errors are standard errors.</p>",
+        table_section("This selection", "Beside as many rows at random, and all of them.", beside),
+        table_section("Other sizes", "Selections by the same method, and random ones.", _with_bars(sizes)),
+        table_section("What was optimised", "As the method says.", _optimised(selection)),
+        table_section("Selected rows", "In their order.", selection.to_frame()),
+    ]
+    return write_plain_page(target, path, title or "Selection", figures, parts)
 
 
 def _with_bars(curve: pd.DataFrame) -> pd.DataFrame:
@@ -75,13 +64,10 @@ def _with_bars(curve: pd.DataFrame) -> pd.DataFrame:
     scale = 100.0 / ((most - minimum) or 1.0)
 
     def drawn(row: Any) -> Markup:
-        low, high = sorted(((row.random - minimum) * scale, (row.accuracy - minimum) * scale))
         kind = "up" if row.gain > 2 * row.gain_error else "down" if row.gain < -2 * row.gain_error else "open"
-        return Markup(
-            f"<span class='track {kind}'><u style='left:{(row.everything - minimum) * scale:.1f}%'></u>"
-            f"<i style='left:{low:.1f}%;width:{high - low:.1f}%'></i>"
-            f"<b style='left:{(row.accuracy - minimum) * scale:.1f}%'></b></span>"
-        )
+        ends = row.random, row.accuracy
+        mark, low, high, at = ((n - minimum) * scale for n in (row.everything, min(ends), max(ends), row.accuracy))
+        return draw_track(kind, mark, low, high, at)
 
     names = ["size", "share", "accuracy", "accuracy_error", "random", "random_error", "gain", "gain_error"]
     shown = curve[names].round(4)

@@ -83,10 +83,11 @@ class Images:
         left_out: Counter[str] = Counter()
         for index in order:
             try:
-                uri = self._thumbnail(int(index))
+                kind, content = self.encoded(int(index), _SIDE)
             except NotShown as reason:
                 left_out[str(reason)] += 1
                 continue
+            uri = f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
             budget -= len(uri) + 10  # its key and the quotes
             if budget < 0:
                 return Thumbnails(made, left_out, complete=False)
@@ -118,10 +119,6 @@ class Images:
             return "png", stream.getvalue()
         picture.save(stream, "jpeg", quality=72, optimize=True)
         return "jpeg", stream.getvalue()
-
-    def _thumbnail(self, index: int) -> str:
-        kind, content = self.encoded(index, _SIDE)
-        return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
     def _as_bytes(self, pixels: AnyArray) -> AnyArray:
         scaled = (pixels.astype(np.float64) - self._low) / self._range
