@@ -64,7 +64,7 @@ def session(tmp_path):
 
 
 def decide(session, rows, action, label=None, reviewer="ann", note="", queue="suspects"):
-    batch = f"{reviewer} {session.version} {action}"
+    batch = f"{reviewer} {session.record.last} {action}"
     return session.decide(rows, action, label=label, reviewer=reviewer, batch=batch, note=note, queue=queue)
 
 
@@ -195,7 +195,7 @@ def test_decisions_that_make_no_sense_write_nothing(session, action, label, mess
         decide(session, [1], action, label)
     with pytest.raises(ValueError, match="at least two rows"):
         decide(session, list(range(N - 1)), "drop")
-    assert session.version == 0
+    assert session.record.last == 0
 
 
 def test_filters(session):
@@ -364,7 +364,7 @@ def test_intervals_cover_what_is_left_where_the_chance_does_not_follow_the_odds(
     [(10, (5, 0), False), (10, (20, 10), False), (10, (20, 1), True), (10, (20, 0), True), (0, (3, 3), True)],
 )
 def test_when_to_stop(left, latest, stop):
-    assert suggest_stop(left, latest, 0).stop is stop
+    assert bool(suggest_stop(left, latest, 0)) is stop
 
 
 # ------------------------------------------------------------------------------------------------------------- server
@@ -454,11 +454,11 @@ def test_other_names_are_refused(served, host):
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", None, "http://localhost:1"])
 def test_other_origins_cannot_decide(served, origin):
     server, service = served
-    before = service.session.version
+    before = service.session.record.last
     decision = {**QUEUE, "rows": [1], "action": "drop", "reviewer": "eve", "batch": "evil", "queue": "suspects"}
     assert send(server, "api/decide", decision, headers={"Origin": origin})[0] == 403
     assert send(server, "api/queue", QUEUE, headers={"Origin": origin})[0] == 403
-    assert service.session.version == before
+    assert service.session.record.last == before
 
 
 def test_requests_that_a_browser_says_come_from_another_site_are_refused(served):

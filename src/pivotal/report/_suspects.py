@@ -128,12 +128,11 @@ def _summary(errors: LabelErrors, what: str) -> str:
 
 def find_neighbours(X: Any, metric: str, metric_params: Mapping[str, Any] | None) -> IndexArray:
     """Return the nearest others of every training point; shape (n_train, 5), or fewer columns if there are fewer."""
-    from pivotal.neighbors import as_index, blocks
+    from pivotal.neighbors import KeptLists, as_index
 
-    depth = min(_WIDTH, X.shape[0] - 1)
-    index = as_index("auto", X, metric=metric, metric_params=metric_params)
-    parts = [index.search_self(rows.start, rows.stop, depth)[0] for rows in blocks(X.shape[0], index.block_size(depth))]
-    return np.concatenate(parts)
+    kept = KeptLists(as_index("auto", X, metric=metric, metric_params=metric_params), min(_WIDTH, X.shape[0] - 1))
+    kept.fill()
+    return kept.indices.astype(np.int64)
 
 
 def _sentence(words: str) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import compress
 from typing import Any
-
-import pandas as pd
 
 from pivotal.core.types import AnyArray
 from pivotal.report.encode import as_text
 from pivotal.review._export import cleaned_table
 from pivotal.review._subject import Classes
 from pivotal.tables import Table
-
-__all__ = ["apply_decisions"]
 
 _NEEDED = ("row", "action", "from", "to")
 _CHANGES = ("fix", "label")
@@ -45,13 +43,13 @@ def apply_decisions(table: Table, label: str, y: AnyArray, decisions: Table) -> 
             f"{decisions.name} must have the columns {', '.join(_NEEDED)}; it has no {missing[0]!r}. "
             "Use the decisions that pivotal review wrote."
         )
-    frame = pd.DataFrame({name: decisions.column(name).to_pylist() for name in _NEEDED}, dtype=object)
+    lines: Iterable[tuple[Any, ...]] = zip(*(decisions.column(name).to_pylist() for name in _NEEDED), strict=True)
     if "holds" in decisions.columns:
         holds = [str(cell).strip().lower() in ("true", "1") for cell in decisions.column("holds").to_pylist()]
-        frame = frame[holds]
+        lines = compress(lines, holds)
     classes = Classes(y)
     last: dict[int, tuple[str, Any]] = {}
-    for number, (row, action, before, to) in enumerate(frame.itertuples(index=False, name=None)):
+    for number, (row, action, before, to) in enumerate(lines):
         place = _place(row, len(table), decisions.name, number)
         if action not in _ACTIONS:
             raise ValueError(f"an action of {decisions.name} must be one of {', '.join(_ACTIONS)}; got {action!r}.")

@@ -15,35 +15,17 @@ import numpy as np
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 
-__all__ = ["RowVotes", "weights_of"]
-
 _GRAIN: Final = 2.0**-24
 
 
-def weights_of(k: int, depth: int) -> FloatArray:
-    """Return the votes of a neighbour by its rank; those of ranks that hardly ever count are 0."""
-    weights: FloatArray = np.round(Banzhaf().reach(k, depth) / _GRAIN) * _GRAIN
-    return weights
-
-
 class RowVotes:
-    """Votes for each class that every row has, received and cast on it.
+    """Votes for each class that every row has, received and cast on it, by the k nearest of `depth` neighbours."""
 
-    Parameters
-    ----------
-    n_rows, n_classes : int
-        Rows and classes at first.
-    """
-
-    def __init__(self, n_rows: int, n_classes: int) -> None:
+    def __init__(self, n_rows: int, n_classes: int, k: int, depth: int) -> None:
         self._votes = np.zeros((n_rows, n_classes))
-        self._weights = np.ones(1)
-
-    def begin(self, k: int, depth: int, n_classes: int) -> None:
-        """Forget all votes, and count by other weights from now on."""
-        weights = weights_of(k, depth)
+        # By rank, without those that hardly ever count.
+        weights: FloatArray = np.round(Banzhaf().reach(k, depth) / _GRAIN) * _GRAIN
         self._weights = weights[: max(1, int(np.count_nonzero(weights)))]
-        self._votes = np.zeros((len(self._votes), n_classes))
 
     def widen(self, n_classes: int) -> None:
         """Make room for classes that have joined."""
@@ -52,16 +34,9 @@ class RowVotes:
             self._votes = np.pad(self._votes, ((0, 0), (0, more)))
 
     def add(self, queries: IndexArray, nearest: IndexArray, codes: CodeArray, sign: float) -> None:
-        """Count the votes between some rows and their neighbours, or with -1 take them back.
+        """Count the votes between some rows and their neighbours, or with the sign -1 take them back.
 
-        Parameters
-        ----------
-        queries : int array of shape (n_queries,)
-        nearest : int array of shape (n_queries, depth)
-            Their neighbours, nearest first.
-        codes : int32 array of shape (n_rows,)
-            Class codes of all rows.
-        sign : {1.0, -1.0}
+        `nearest` has the shape (n_queries, depth), nearest first; `codes` are the class codes of all rows.
         """
         counted = nearest[:, : len(self._weights)]
         n_classes, flat = self._votes.shape[1], self._votes.reshape(-1)

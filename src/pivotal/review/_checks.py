@@ -12,10 +12,8 @@ from pivotal.core.types import AnyArray
 from pivotal.report.encode import as_text
 from pivotal.review._subject import CheckQueue
 
-__all__ = ["LOOKED_FOR", "check_rows", "findings_of"]
-
-LOOKED_FOR: Final = ("conflicts", "duplicates", "near_duplicates", "outliers", "leakage")
-"""What people decide about row by row; the rest of a check-up is about the table as a whole."""
+# What people decide about row by row; the rest of a check-up is about the table as a whole.
+_LOOKED_FOR: Final = ("conflicts", "duplicates", "near_duplicates", "outliers", "leakage")
 _OTHERS: Final = 5  # other rows of a group that are named
 _LEFT_OUT: Final = ("label_errors", "order", "class_imbalance", "no_value")
 
@@ -23,14 +21,9 @@ _LEFT_OUT: Final = ("label_errors", "order", "class_imbalance", "no_value")
 def check_rows(X: Any, y: AnyArray, X_test: Any, **how: Any) -> tuple[CheckQueue, ...]:
     """Look for duplicates, duplicates with other labels, outliers and, with test rows, rows that are among them.
 
-    Parameters
-    ----------
-    X, y, X_test
-        As in `pivotal.check`.
-    **how
-        What else to pass to it: neighbors, ids, n_jobs.
+    All that is passed is as in `pivotal.check`.
     """
-    wanted = [name for name in LOOKED_FOR if X_test is not None or name != "leakage"]
+    wanted = [name for name in _LOOKED_FOR if X_test is not None or name != "leakage"]
     return findings_of(check(X, y, X_test, task="classification", only=wanted, **how))
 
 

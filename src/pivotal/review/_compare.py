@@ -14,9 +14,8 @@ from pivotal.core.games import Plurality
 from pivotal.core.types import FloatArray
 from pivotal.neighbors import as_index
 from pivotal.review._compare_page import write_page
+from pivotal.review._nearest_lists import with_defaults
 from pivotal.review._session import Session
-
-__all__ = ["Accuracy", "compare_page", "measure"]
 
 _WIDE: Final = 1.959963984540054
 _BARS: Final = 40
@@ -39,16 +38,8 @@ class Accuracy:
 def measure(before: npt.NDArray[np.bool_], after: npt.NDArray[np.bool_]) -> Accuracy:
     """Compare which predictions were right before and after.
 
-    Parameters
-    ----------
-    before, after : bool arrays of shape (n_rows,)
-        Whether the prediction of each row is right.
-
-    Returns
-    -------
-    accuracy : Accuracy
-        Shares with their Wilson intervals, and the difference with an interval from the pairs (Agresti and Min: half
-        a discordant pair is added to either kind).
+    Shares have their Wilson intervals; the difference has an interval from the pairs (Agresti and Min: half a
+    discordant pair is added to either kind).
     """
     n = len(before)
     gained, lost = int((after & ~before).sum()), int((before & ~after).sum())
@@ -61,14 +52,7 @@ def measure(before: npt.NDArray[np.bool_], after: npt.NDArray[np.bool_]) -> Accu
 
 
 def compare_page(session: Session, test: tuple[Any, Any] | None = None) -> str:
-    """Return one HTML page that compares the labels as given with the labels as decided.
-
-    Parameters
-    ----------
-    session : Session
-    test : tuple of arrays, optional
-        Features and labels of test rows.
-    """
+    """Return one HTML page that compares the labels as given with those decided, on test rows too."""
     with session.lock:
         return write_page(facts(session, test))
 
@@ -118,15 +102,15 @@ def _on_test_rows(session: Session, test: tuple[Any, Any]) -> Accuracy:
     names = {name: code for code, name in enumerate(classes.names)}
     targets = np.array([names.get(str(label), len(names)) for label in y_test], dtype=np.int32)
     k = int(errors.settings.get("k", 20))
-    how: dict[str, Any] = {"metric": "euclidean", "metric_params": None, "n_jobs": -1, **(session.subject.search or {})}
-    named = how.pop("neighbors", "auto")
+    how = with_defaults(session.subject.search)
+    named = how.pop("neighbors")
     neighbors = named if isinstance(named, str) else "auto"  # an index of all rows is none of those that are left
     right = []
     for rows, codes in ((np.arange(len(classes.given)), classes.given), (np.flatnonzero(live.alive), live.codes)):
         index = as_index(neighbors, session.subject.X[rows], **how)
         nearest = rows[index.search(X_test, min(k, len(rows)))[0]]
         right.append(Plurality().full_utility(codes[nearest], None, targets, len(names) + 1, k) > 0.0)
-    return measure(right[0], right[1])
+    return measure(*right)
 
 
 def _histograms(before: FloatArray, after: FloatArray) -> dict[str, Any]:

@@ -12,17 +12,9 @@ from typing import Any
 from pivotal.core.version import __version__
 from pivotal.report.encode import as_text
 
-__all__ = ["write_page"]
-
 
 def write_page(facts: dict[str, Any]) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    facts : dict
-        From `pivotal.review._compare.facts`.
-    """
+    """Return the page of the facts that `_compare` gathers."""
     actions = facts["actions"]
     changed = actions["fix"] + actions["label"]
     n_rows = facts["n_rows"]
@@ -81,14 +73,10 @@ $sections
 
 
 def _accuracy(facts: dict[str, Any]) -> str:
-    parts = []
-    if facts["test"] is not None:
-        parts.append(_one_accuracy(facts["test"], f"On {_count(facts['test'].n_rows, 'test row')}"))
-    held_out = facts["held_out"]
-    parts.append(
-        _one_accuracy(
-            held_out, f"On the {held_out.n_rows:,} rows whose label was not changed, each predicted by the others"
-        )
+    test, held_out = facts["test"], facts["held_out"]
+    parts = "" if test is None else _one_accuracy(test, f"On {_count(test.n_rows, 'test row')}")
+    parts += _one_accuracy(
+        held_out, f"On the {held_out.n_rows:,} rows whose label was not changed, each predicted by the others"
     )
     note = (
         f"Share of rows whose label the {facts['k']} nearest other rows predict by plurality. Rows whose label was "
@@ -97,7 +85,7 @@ def _accuracy(facts: dict[str, Any]) -> str:
     )
     notes = [note, facts["estimated"]] if facts["estimated"] else [note]
     shown = "".join(f'<p class="note">{_safe(one)}</p>' for one in notes)
-    return _section("Accuracy on held-out data", f"{shown}{''.join(parts)}")
+    return _section("Accuracy on held-out data", shown + parts)
 
 
 def _one_accuracy(accuracy: Any, where: str) -> str:

@@ -20,8 +20,6 @@ from scipy.stats import beta, betabinom
 
 from pivotal.core.types import FloatArray
 
-__all__ = ["ErrorsLeft", "Stop", "estimate_left", "log_odds", "logistic_fit", "suggest_stop", "together"]
-
 LATEST: Final = 20  # decisions whose precision is shown
 _ALIKE: Final = 20  # decided suspects, nearest by their odds, that tell of those left without the regression
 _FEW_WRONG: Final = 0.2  # a precision below this means that most suspects are right by now
@@ -43,14 +41,6 @@ class ErrorsLeft:
     high: float
 
 
-@dataclass(frozen=True)
-class Stop:
-    """Whether to continue."""
-
-    stop: bool
-    reason: str
-
-
 def log_odds(scores: FloatArray) -> FloatArray:
     """Return the logarithm of what speaks against a label over what speaks for it, from its score."""
     odds: FloatArray = np.log((1.0 - scores + _FLOOR) / (scores + _FLOOR))
@@ -62,21 +52,9 @@ def estimate_left(
 ) -> tuple[ErrorsLeft, ErrorsLeft | None]:
     """Estimate the wrong labels among the suspects that are left, and among the rows that are no suspects.
 
-    Parameters
-    ----------
-    odds : float64 array of shape (n_left,)
-        Log odds of the suspects that are undecided.
-    seen_odds, seen_wrong : float64 arrays of shape (n_decided,)
-        Log odds of the suspects that were decided, and whether their label was wrong, 0 or 1.
-    n_others : int
-        Rows that are no suspects and that were not looked at.
-    sample : tuple of int
-        How many random ones of the others were looked at, and how many of those were wrong.
-
-    Returns
-    -------
-    suspects, others : ErrorsLeft
-        The second is None before any random row was looked at.
+    Of the former, `odds` are log odds; `seen_odds` are those of the suspects that were decided, and `seen_wrong` says
+    whether their label was wrong, 0 or 1. Of the latter, `n_others` were not looked at; `sample` has how many random
+    ones were, and how many of these were wrong. The second estimate is None before any random row was looked at.
     """
     center, covariance = logistic_fit(seen_odds, seen_wrong, _PRIOR_MEAN, _PRIOR_COVARIANCE)
     count, low, high = _predict(odds, center, covariance)
@@ -132,48 +110,28 @@ def together(suspects: ErrorsLeft, others: ErrorsLeft | None) -> ErrorsLeft:
     return ErrorsLeft(count, max(0.0, count - below), count + above)
 
 
-def suggest_stop(n_suspects: int, latest: tuple[int, int], n_sampled: int) -> Stop:
-    """Say whether it is time to stop.
+def suggest_stop(n_suspects: int, latest: tuple[int, int], n_sampled: int) -> str:
+    """Say why it is time to stop, or nothing.
 
-    Parameters
-    ----------
-    n_suspects : int
-        Suspects that are left.
-    latest : tuple of int
-        How many of the latest decisions there are, and how many of them found a wrong label.
-    n_sampled : int
-        Random rows that were looked at.
+    By the suspects that are left, how many of the latest decisions there are and how many of them found a wrong label,
+    and the random rows that were looked at.
     """
     decided, wrong = latest
     check = " Look at some random rows to learn what was missed." if n_sampled == 0 else ""
     if n_suspects == 0:
-        return Stop(True, f"No suspect is left.{check}")
+        return f"No suspect is left.{check}"
     if decided >= LATEST and wrong < _FEW_WRONG * decided:
         found = "none had a wrong label" if wrong == 0 else f"only {wrong} had a wrong label"
-        return Stop(True, f"Of the last {decided} suspects {found}: a good place to stop.{check}")
-    return Stop(False, "")
+        return f"Of the last {decided} suspects {found}: a good place to stop.{check}"
+    return ""
 
 
 def logistic_fit(
     odds: FloatArray, wrong: FloatArray, mean: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit the chance to be wrong by the log odds.
+    """Fit the chance to be wrong, 0 or 1, by the log odds, under a normal prior with this mean and covariance.
 
-    Parameters
-    ----------
-    odds, wrong : float64 arrays of shape (n_decided,)
-        Log odds, and whether the label was wrong, 0 or 1.
-    mean : float64 array of shape (2,)
-        Of a normal prior for the intercept, at log odds of 1.5, and for the slope.
-    covariance : float64 array of shape (2, 2)
-        Of the same.
-
-    Returns
-    -------
-    center : float64 array of shape (2,)
-        The most probable intercept and slope.
-    covariance : float64 array of shape (2, 2)
-        How sure they are.
+    Returned are the most probable intercept, at log odds of 1.5, and slope, as an array, and their covariance.
     """
     design = _design(odds)
     prior = np.linalg.inv(covariance)

@@ -16,9 +16,7 @@ from pivotal.review._compare import compare_page
 from pivotal.review._session import Session
 from pivotal.tables import Table, cells_of_labels, write_frame, write_table
 
-__all__ = ["DECISION_COLUMNS", "Outputs", "cleaned_table", "decisions_frame"]
-
-DECISION_COLUMNS: Final = (
+_COLUMNS: Final = (
     "row", "id", "action", "from", "to", "reviewer", "at", "why", "suggested", "confidence", "score", "queue", "holds",
 )  # fmt: skip
 _WRITTEN: Final = ("csv", "tsv", "json", "jsonl", "parquet", "feather", "npz", "xlsx")
@@ -28,19 +26,15 @@ _SUFFIXES: Final = {"npy": "npz"}  # two files cannot be downloaded as one
 def decisions_frame(session: Session) -> pd.DataFrame:
     """Return all decisions and notes that were not undone, in the order in which they were taken.
 
-    Returns
-    -------
-    frame : pandas DataFrame
-        row, id, action, from, to, reviewer, at, why, suggested, confidence, score, queue, and holds: whether it is the
-        last word on its row. Why is the note of the decision or, where it has none, the last note of the same reviewer
-        about the row.
+    `holds` says whether one is the last word on its row; `why` is its note or, where it has none, the last note of the
+    same reviewer about the row.
     """
     with session.lock:
         ids = session.subject.errors.ids
         lines = []
         for entry in session.record.entries.values():
             history = session.record.history(entry.row)
-            if entry.action == "undo" or entry not in history:
+            if entry not in history:
                 continue
             to = None if entry.action in ("drop", "unsure") else entry.label
             notes = [one.note for one in history if one.note and one.reviewer == entry.reviewer]
@@ -52,23 +46,13 @@ def decisions_frame(session: Session) -> pd.DataFrame:
                     session.record.ruling(entry.row) is entry,
                 )
             )  # fmt: skip
-    return pd.DataFrame(lines, columns=list(DECISION_COLUMNS))
+    return pd.DataFrame(lines, columns=list(_COLUMNS))
 
 
 def cleaned_table(table: Table, label: str, y: AnyArray, changes: dict[int, Any], dropped: Sequence[int]) -> Table:
-    """Return a table with other labels in some rows and without others.
+    """Return a table with other labels in the rows of `changes`, and without others.
 
-    Parameters
-    ----------
-    table : Table
-    label : str
-        The column.
-    y : array of shape (n_rows,)
-        Its labels as they were read.
-    changes : dict
-        New labels by row.
-    dropped : sequence of int
-        Rows to omit.
+    y are the labels of the column `label` as they were read.
     """
     if changes:
         rows = np.array(sorted(changes), dtype=np.int64)
@@ -82,15 +66,8 @@ def cleaned_table(table: Table, label: str, y: AnyArray, changes: dict[int, Any]
 class Outputs:
     """Writes what comes out of a review.
 
-    Parameters
-    ----------
-    session : Session
-    table : Table, optional
-        The rows as they were read; None where there is no table.
-    y : array of shape (n_rows,), optional
-        Its labels as they were read.
-    test : tuple of arrays, optional
-        Features and labels of test rows, to compare before and after on.
+    The table has the rows as they were read and y its labels, where there is one; `test` holds features and labels of
+    test rows, to compare before and after on.
     """
 
     def __init__(
@@ -144,10 +121,9 @@ class Outputs:
         if name == "decisions":
             return "decisions.csv", self._written(self.write_decisions, "decisions.csv")
         if name == "cleaned" and self.format is not None:
-            file = f"cleaned.{self.format}"
-            # It is not known where the file will lie, so that paths of images stay as they are.
-            cleaned = self.cleaned()
-            cleaned = replace(cleaned, format="csv") if cleaned.format == "images" else cleaned
+            file, cleaned = f"cleaned.{self.format}", self.cleaned()
+            if cleaned.format == "images":  # it is not known where the file will lie: paths stay as they are
+                cleaned = replace(cleaned, format="csv")
             return file, self._written(lambda path: write_table(cleaned, path), file)
         raise KeyError(name)
 

@@ -12,8 +12,6 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
-__all__ = ["POLICY", "Guard", "new_token"]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -43,14 +41,8 @@ def new_token() -> str:
 class Guard:
     """Lets requests through that come from the page itself, and nothing else.
 
-    Parameters
-    ----------
-    app : ASGI application
-        Sees paths without the token.
-    token : str
-        The first part of every path.
-    hosts : iterable of str
-        Names and ports that this server goes by, such as 127.0.0.1:8000.
+    The token is the first part of every path, and the application sees paths without it; hosts are names and ports that
+    this server goes by, such as 127.0.0.1:8000.
     """
 
     def __init__(self, app: App, token: str, hosts: Iterable[str]) -> None:

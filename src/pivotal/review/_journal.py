@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import weakref
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
-
-__all__ = ["ACTIONS", "Action", "Journal", "JournalEntry", "JournalError", "Proposal", "check_journal"]
+from typing import Final, Literal, get_args
 
 Action = Literal["keep", "fix", "label", "drop", "unsure", "note", "undo"]
 ACTIONS: Final = get_args(Action)
@@ -44,8 +41,9 @@ CREATE TABLE entries (
 );
 """
 _COLUMNS: Final = (
-    "id, at, reviewer, batch, row, action, given, label, suggested, confidence, score, queue, note, undoes"
-)
+    "at", "reviewer", "batch", "row", "action", "given", "label", "suggested", "confidence", "score", "queue", "note",
+    "undoes",
+)  # fmt: skip
 
 
 class JournalError(ValueError):
@@ -79,21 +77,10 @@ class JournalEntry(Proposal):
 
 
 class Journal:
-    """Decisions about the rows of one table.
+    """Decisions about the rows of one table, in a file that is made when it is not there.
 
-    Parameters
-    ----------
-    path : Path
-        The file; made when it is not there.
-    facts : dict
-        What the journal is about: `fingerprint`, the digest of the table's content, and what messages name.
-
-    Raises
-    ------
-    JournalError
-        If the file is about another table, or is no journal.
-    OSError
-        If it cannot be made.
+    The facts are what the journal is about: `fingerprint`, the digest of the table's content, and what messages name.
+    Raised are JournalError if the file is about another table, or is no journal, and OSError if it cannot be made.
     """
 
     def __init__(self, path: Path, facts: dict[str, str]) -> None:
@@ -102,8 +89,12 @@ class Journal:
         try:
             # The session, which owns the journal, lets one thread in at a time.
             self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
-            weakref.finalize(self, self._base.close)  # also if it is never closed, or what follows fails
-            self._open(facts)
+            weakref.finalize(self, self._base.close)  # also if it is never closed
+            try:
+                self._open(facts)
+            except BaseException:
+                self.close()
+                raise
         except sqlite3.OperationalError as error:
             raise OSError(f"the journal {path} cannot be used: {error}; name another with --journal.") from error
         except sqlite3.DatabaseError as error:
@@ -118,8 +109,8 @@ class Journal:
         # Full: a commit waits until the disk has it, so that neither a kill nor a power cut loses what was answered.
         base.execute("PRAGMA synchronous = FULL")
         base.execute("PRAGMA journal_mode = WAL")
-        base.execute("BEGIN IMMEDIATE")
-        try:
+        with base:  # commits, or rolls back
+            base.execute("BEGIN IMMEDIATE")
             application = base.execute("PRAGMA application_id").fetchone()[0]
             is_new = base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if is_new:
@@ -129,25 +120,16 @@ class Journal:
                 base.executemany("INSERT INTO facts VALUES (?, ?)", [("format", _FORMAT), *facts.items()])
             elif application != _APPLICATION:
                 raise JournalError(f"{self.path} is another program's database; name another journal with --journal.")
-            base.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                base.execute("ROLLBACK")
-            base.close()
-            raise
         damage = base.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
-            self.close()
             raise _damaged(self.path, damage.splitlines()[-1])
         known = self.facts()
         if known.get("format") != _FORMAT:
-            self.close()
             raise JournalError(
                 f"{self.path} has format {known.get('format')}, and this version of pivotal reads format {_FORMAT}; "
                 "use the version that wrote it, or name another journal with --journal."
             )
         if known.get("fingerprint") != facts["fingerprint"]:
-            self.close()
             raise JournalError(
                 f"{self.path} holds decisions about other content than {facts.get('table', 'these rows')} has now "
                 f"(label column {known.get('label')!r}, {known.get('rows')} rows); its row numbers would be wrong. "
@@ -159,45 +141,29 @@ class Journal:
         return dict(self._base.execute("SELECT name, content FROM facts").fetchall())
 
     def append(self, proposals: Sequence[Proposal], *, reviewer: str, batch: str) -> list[JournalEntry]:
-        """Write decisions, all or none; they are on the disk when this returns.
+        """Write decisions, each about another row, all or none; they are on the disk when this returns.
 
-        Parameters
-        ----------
-        proposals : sequence of Proposal
-            Each about another row.
-        reviewer : str
-            Who decides.
-        batch : str
-            What is undone together. A batch that was written before is not written again, so that a page that got no
-            answer can ask again.
-
-        Returns
-        -------
-        entries : list of JournalEntry
-            Those written; empty if the batch was there already.
+        A batch is what is undone together. One that was written before is not written again, so that a page that got no
+        answer can ask again. Returned are the entries written; none if the batch was there already.
         """
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        more = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "reviewer": reviewer, "batch": batch}
         base = self._base
-        base.execute("BEGIN IMMEDIATE")
-        try:
+        with base:  # commits, or rolls back
+            base.execute("BEGIN IMMEDIATE")
             known = base.execute("SELECT 1 FROM entries WHERE batch = ? LIMIT 1", (batch,)).fetchone()
             first = base.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()[0]
             if known is None:
                 base.executemany(
-                    f"INSERT INTO entries ({_COLUMNS.removeprefix('id, ')}) VALUES ({', '.join('?' * 13)})",
-                    [_line(proposal, now, reviewer, batch) for proposal in proposals],
+                    f"INSERT INTO entries ({', '.join(_COLUMNS)}) VALUES (:{', :'.join(_COLUMNS)})",
+                    [{**vars(proposal), **more} for proposal in proposals],
                 )
-            base.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                base.execute("ROLLBACK")
-            raise
         return [] if known is not None else self.since(first)
 
     def since(self, last: int) -> list[JournalEntry]:
         """Return the entries behind the one with this number, in their order."""
-        lines = self._base.execute(f"SELECT {_COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,))
-        return [_entry(line) for line in lines]
+        names = ("id", *_COLUMNS)
+        lines = self._base.execute(f"SELECT {', '.join(names)} FROM entries WHERE id > ? ORDER BY id", (last,))
+        return [JournalEntry(**dict(zip(names, line, strict=True))) for line in lines]
 
     def close(self) -> None:
         """Close the file."""
@@ -221,16 +187,3 @@ def _damaged(path: Path, how: object) -> JournalError:
 def _check_place(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise OSError(f"the journal {path} cannot be made there; name a file in a folder to write to with --journal.")
-
-
-def _line(proposal: Proposal, at: str, reviewer: str, batch: str) -> tuple[Any, ...]:
-    what = proposal
-    return (
-        at, reviewer, batch, what.row, what.action, what.given, what.label, what.suggested, what.confidence,
-        what.score, what.queue, what.note, what.undoes,
-    )  # fmt: skip
-
-
-def _entry(line: Iterable[Any]) -> JournalEntry:
-    names = _COLUMNS.split(", ")
-    return JournalEntry(**dict(zip(names, line, strict=True)))

@@ -20,15 +20,10 @@ from scipy import sparse
 from pivotal.core.games import Plurality, Soft
 from pivotal.core.semivalues import Banzhaf
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
-from pivotal.engine.solver import Block, Solver
+from pivotal.engine.solver import Block
 from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import Index, KeptLists, blocks
 from pivotal.review._ballots import RowVotes
-
-__all__ = ["LiveNeighbors", "Progress", "list_length"]
-
-Progress = Callable[[float], object]
-"""Receives the share of the work that is done, from 0 to 1."""
 
 _TOLERANCE: Final = 1e-12  # what neighbours that are not looked at can add to a value
 _SHOWN: Final = 8  # neighbours that a page shows, at least
@@ -52,7 +47,7 @@ class LiveNeighbors:
     n_classes, k : int
         Number of classes, and of neighbours that vote.
     progress : callable, optional
-        Told how far the search is.
+        Told the share of the search that is done, from 0 to 1.
 
     Attributes
     ----------
@@ -60,17 +55,24 @@ class LiveNeighbors:
         Class codes at present; not to be written to.
     alive : bool array of shape (n_rows,)
         Rows that are not dropped; not to be written to.
+    n_alive : int
+        Number of these.
     ballots : RowVotes
         Votes of neighbours, as `find_label_errors` counts them.
     """
 
     def __init__(
-        self, index: Index, codes: CodeArray, n_classes: int, k: int, *, progress: Progress | None = None
+        self,
+        index: Index,
+        codes: CodeArray,
+        n_classes: int,
+        k: int,
+        *,
+        progress: Callable[[float], object] | None = None,
     ) -> None:
         self.codes: CodeArray = codes.copy()
         self.alive: npt.NDArray[np.bool_] = np.ones(len(codes), np.bool_)
         self._index, self._n_classes, self._k = index, n_classes, min(k, len(codes) - 1)
-        self._n_alive, self._n_present = len(codes), 0
         self._count()
         self._needed = _needed(k, len(codes))
         width = list_length(k, len(codes))
@@ -82,52 +84,30 @@ class LiveNeighbors:
         self._passing = np.zeros(len(codes), np.bool_)  # lists with a row that is passed over
         self._longer: dict[int, IndexArray] = {}  # lists that were too short once many of their rows were dropped
         self._longer_holders: dict[int, set[int]] = {}
-        self._solver: Solver | None = None
-        self._weights = np.empty(0)
-        self.ballots = RowVotes(len(codes), n_classes)
-        self._totals, self._rests = np.zeros(len(codes)), np.zeros(len(codes))
-        self._n_right = 0.0
         self._value_all()
 
     @property
     def depth(self) -> int:
         """How many neighbours count."""
-        return min(self._needed, self._n_alive - 1)
-
-    @property
-    def n_alive(self) -> int:
-        """Number of rows that are not dropped."""
-        return self._n_alive
+        return min(self._needed, self.n_alive - 1)
 
     @property
     def accuracy(self) -> float:
         """Share of the rows whose label their k nearest neighbours predict."""
-        return self._n_right / self._n_alive
+        return self._n_right / self.n_alive
 
     def values(self, rows: IndexArray | None = None) -> FloatArray:
         """Return the values of some rows, or of all; 0 for those that are dropped."""
         chosen = slice(None) if rows is None else rows
-        values: FloatArray = (self._totals[chosen] + self._rests[chosen]) / self._n_alive
+        values: FloatArray = (self._totals[chosen] + self._rests[chosen]) / self.n_alive
         return np.where(self.alive[chosen], values, 0.0)
 
     def edit(self, rows: IndexArray, codes: CodeArray, alive: npt.NDArray[np.bool_], n_classes: int) -> IndexArray:
-        """Give rows other labels, drop them or take them back.
+        """Give rows, each once, other class codes, drop them or take them back; there may be more classes than before.
 
-        Parameters
-        ----------
-        rows : int array of shape (n_edited,)
-            Each once.
-        codes, alive : arrays of shape (n_edited,)
-            Their class codes from now on, and whether they are there.
-        n_classes : int
-            Number of classes from now on, at least as many as before.
-
-        Returns
-        -------
-        touched : int array
-            Rows whose ballots may have changed, ascending: the edited ones among them.
+        Returned are the rows whose ballots may have changed, ascending: the edited ones among them.
         """
-        if self._n_alive + int(alive.sum()) - int(self.alive[rows].sum()) < 2:
+        if self.n_alive + int(alive.sum()) - int(self.alive[rows].sum()) < 2:
             raise ValueError("at least two rows must stay, as they are each other's neighbours; keep some of them.")
         touched = self._touched_by(rows)
         before = self._game_size()
@@ -189,7 +169,7 @@ class LiveNeighbors:
     def _count(self) -> None:
         """Count the rows that are there, and the classes they have."""
         there = self.codes[self.alive]
-        self._n_alive = len(there)
+        self.n_alive = len(there)
         self._n_present = int(np.count_nonzero(np.bincount(there, minlength=self._n_classes)))
 
     def _game_size(self) -> tuple[int, int]:
@@ -221,8 +201,9 @@ class LiveNeighbors:
         """Value every query; where their game itself has changed, or at first."""
         self._solver = make_solver(Soft(), Banzhaf(), self._k, *self._game_size())
         self._weights = Banzhaf().reach(self._k, self.depth)
-        self.ballots.begin(self._k, self.depth, self._n_classes)
-        self._totals[:], self._rests[:], self._n_right = 0.0, 0.0, 0.0
+        n_rows = len(self.codes)
+        self.ballots = RowVotes(n_rows, self._n_classes, self._k, self.depth)
+        self._totals, self._rests, self._n_right = np.zeros(n_rows), np.zeros(n_rows), 0.0
         self._add(np.flatnonzero(self.alive), 1.0)
 
     def _add(self, queries: IndexArray, sign: float) -> None:
@@ -237,7 +218,6 @@ class LiveNeighbors:
 
     def _solve(self, queries: IndexArray) -> tuple[IndexArray, FloatArray]:
         """Return the neighbours of queries and their values to them."""
-        assert self._solver is not None
         nearest = np.ascontiguousarray(self.neighbors(queries))
         values = np.empty(nearest.shape)
         block = Block(self.codes[nearest], None, self.codes[queries])

@@ -10,8 +10,6 @@ import numpy as np
 from pivotal.neighbors import Index, KeptLists, as_index, as_index_of_many, audited_queries, recall_of
 from pivotal.review._live import list_length
 
-__all__ = ["SEARCHING", "ReportProgress", "find_lists", "index_of"]
-
 ReportProgress = Callable[[str, float], None]
 """Receives what is being done, and the share of it that is done."""
 
@@ -24,23 +22,15 @@ def find_lists(
 ) -> tuple[KeptLists, float | None]:
     """Return the nearest rows of every row, and the share of the true ones among them where that is not all.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_rows, n_features)
-    k : int
-        Number of neighbours that vote.
-    search : mapping
-        How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
-    report_progress : callable
-    exact : bool, default=False
-        Whether `neighbors="auto"` finds the true ones however many rows there are.
+    k of the neighbours vote; `search` says how they are found: `metric`, `metric_params`, `neighbors`, `n_jobs`. If
+    exact, `neighbors="auto"` finds the true ones however many rows there are.
     """
     report_progress(SEARCHING, 0.0)
     kept = KeptLists(index_of(X, search, exact=exact), list_length(k, X.shape[0]))
     kept.fill(on_progress=lambda share: report_progress(SEARCHING, share))
     if kept.exact:
         return kept, None
-    how = {name: setting for name, setting in _with_defaults(search).items() if name != "neighbors"}
+    how = {name: setting for name, setting in with_defaults(search).items() if name != "neighbors"}
     depth = min(k, kept.depth)
     try:
         brute = as_index("brute", X, **how)
@@ -54,10 +44,11 @@ def find_lists(
 
 def index_of(X: Any, search: Mapping[str, Any], *, exact: bool = False) -> Index:
     """Return an index of rows, as `as_index` does; in a very large table, one of clusters unless told otherwise."""
-    how = _with_defaults(search)
+    how = with_defaults(search)
     neighbors = how.pop("neighbors")
     return as_index(neighbors, X, **how) if exact else as_index_of_many(neighbors, X, beyond=_LARGE, **how)
 
 
-def _with_defaults(search: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(search: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how neighbours are found, all of it."""
     return {"metric": "euclidean", "metric_params": None, "neighbors": "auto", "n_jobs": -1, **search}

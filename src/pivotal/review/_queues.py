@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-
-__all__ = ["KINDS", "Query", "first_by_score"]
 
 KINDS: Final = {
     "suspects": ("Suspects", "Labels that are probably wrong, the most suspicious first."),
@@ -26,33 +24,16 @@ KINDS: Final = {
 
 @dataclass(frozen=True)
 class Query:
-    """What to list.
-
-    Parameters
-    ----------
-    kind : str
-        The queue.
-    reviewer : str
-        The reviewer.
-    given, suggested : str, optional
-        Labels to have.
-    owner : str, optional
-    confidence : float
-        Least share of the votes for the suggestion.
-    search : str
-        Words that a row contains.
-    rows : tuple of int, optional
-        Only these rows.
-    """
+    """What to list: a queue, and what its rows must have."""
 
     kind: str = "suspects"
-    reviewer: str = ""
+    reviewer: str = ""  # who looks
     given: str | None = None
     suggested: str | None = None
     owner: str | None = None
-    confidence: float = 0.0
-    search: str = ""
-    rows: tuple[int, ...] | None = field(default=None, repr=False)
+    confidence: float = 0.0  # least share of the votes for the suggestion
+    search: str = ""  # words that a row contains
+    rows: tuple[int, ...] | None = None  # only these
 
     @classmethod
     def of(cls, content: Any, n_rows: int) -> Query:

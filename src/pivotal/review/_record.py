@@ -10,31 +10,18 @@ from typing import Final
 
 from pivotal.review._journal import JournalEntry
 
-__all__ = ["Agreement", "Record"]
-
 _DECIDED: Final = ("keep", "fix", "label", "drop")
 _RULING: Final = (*_DECIDED, "unsure")
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often two reviewers decided alike.
-
-    Parameters
-    ----------
-    reviewers : tuple of two str
-    n_rows : int
-        Rows that both decided.
-    share : float
-        Share of them on which the outcome is the same.
-    kappa : float or None
-        Cohen's kappa of the outcomes: agreement beyond chance; None where chance alone would agree always.
-    """
+    """How often two reviewers decided alike."""
 
     reviewers: tuple[str, str]
-    n_rows: int
-    share: float
-    kappa: float | None
+    n_rows: int  # that both decided
+    share: float  # of them, on which the outcome is the same
+    kappa: float | None  # Cohen's, agreement beyond chance; None where chance alone would agree always
 
 
 class Record:

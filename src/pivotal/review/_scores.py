@@ -21,10 +21,9 @@ import numpy.typing as npt
 
 from pivotal.analysis.label_errors import EditableVoters, LabelErrors, margins
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.neighbors import blocks
 from pivotal.review._live import LiveNeighbors
 from pivotal.review._subject import Classes
-
-__all__ = ["Judgement", "LiveScores"]
 
 _ODDS: Final = 2.0
 _BLOCK: Final = 20_000
@@ -34,27 +33,13 @@ _NEAR: Final = 0.08  # rows are followed at once that would be suspects if this 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Voters that were fitted to the labels of some time.
+    """Voters that were fitted to the labels of some time."""
 
-    Parameters
-    ----------
-    voters : EditableVoters
-        They know the rows below, by their places among these.
-    rows : int array of shape (n_judged,)
-        Ascending; the others were dropped then.
-    codes : int32 array of shape (n_rows,)
-        Class codes of all labels at that time.
-    odds : float
-        How many times its own votes another label needs to make a suspect.
-    n_suspects : int, optional
-        How many suspects were asked for instead.
-    """
-
-    voters: EditableVoters
-    rows: IndexArray
-    codes: CodeArray
-    odds: float = _ODDS
-    n_suspects: int | None = None
+    voters: EditableVoters  # they know the rows below, by their places among these
+    rows: IndexArray  # ascending; the others were dropped then
+    codes: CodeArray  # class codes of all labels at that time
+    odds: float  # how many times its own votes another label needs to make a suspect
+    n_suspects: int | None  # how many suspects were asked for instead
 
     @classmethod
     def of(cls, errors: LabelErrors, voters: EditableVoters, rows: IndexArray, codes: CodeArray) -> Judgement:
@@ -122,14 +107,12 @@ class LiveScores:
         self._cutoff: float | None = None
         everything = np.arange(len(self._live.codes))
         self.refresh(everything)
+        scores = self.scores[judgement.rows]
         if judgement.n_suspects is not None:
-            alive = self.scores[judgement.rows]
-            self._cutoff = float(np.sort(alive)[judgement.n_suspects - 1]) if judgement.n_suspects else -1.0
+            self._cutoff = float(np.sort(scores)[judgement.n_suspects - 1]) if judgement.n_suspects else -1.0
             self._name(everything)
         near = self._could_be(np.full(len(everything), _NEAR))[judgement.rows]
-        order = np.argsort(
-            np.where(near, self.scores[judgement.rows] - 2.0, self.scores[judgement.rows]), kind="stable"
-        )
+        order = np.argsort(np.where(near, scores - 2.0, scores), kind="stable")
         self._voters.prepare(order, int(near.sum()))
         since = (judgement.codes != self._live.codes) | ~self._live.alive
         changed = judgement.rows[since[judgement.rows]]
@@ -137,15 +120,7 @@ class LiveScores:
             self.follow(changed, changed)
 
     def follow(self, rows: IndexArray, touched: IndexArray) -> None:
-        """Follow edits of some rows, after the neighbours have.
-
-        Parameters
-        ----------
-        rows : int array
-            The edited rows.
-        touched : int array
-            Rows whose votes by neighbours may have changed.
-        """
+        """Follow edits of some rows, after the neighbours have, whose votes for the touched rows may have changed."""
         known, before = rows[self._place[rows] >= 0], self._voters.n_edits
         changed = [rows, touched if self._voters.neighbors_weight else rows]
         if len(known):
@@ -168,15 +143,15 @@ class LiveScores:
         """Bring the scores of all rows up to date, between decisions, which hold the lock."""
         voters, self.n_waiting = self._voters, 0
         voters.renew(lock, wait)
-        for start in range(0, len(self.scores), _BLOCK):
+        for part in blocks(len(self.scores), _BLOCK):
             with lock:
                 if self._voters is voters:
-                    self.refresh(np.arange(start, min(start + _BLOCK, len(self.scores))))
+                    self._refresh(np.arange(part.start, part.stop))
 
     def refresh(self, rows: IndexArray) -> None:
         """Read the votes for some rows again."""
-        for start in range(0, len(rows), _BLOCK):
-            self._refresh(rows[start : start + _BLOCK])
+        for part in blocks(len(rows), _BLOCK):
+            self._refresh(rows[part])
 
     def _refresh(self, rows: IndexArray) -> None:
         places, n_classes = self._place[rows], len(self._classes)

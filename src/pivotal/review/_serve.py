@@ -8,14 +8,11 @@ import socket
 import threading
 import time
 import webbrowser
-from types import TracebackType
 from typing import Any, Final, Self
 
 from pivotal.review._guard import new_token
 from pivotal.review._server import make_app
 from pivotal.review._service import ReviewService
-
-__all__ = ["Server", "need_server"]
 
 LOCAL: Final = "127.0.0.1"
 _LOOPBACK: Final = {LOCAL, "localhost", "::1"}
@@ -78,9 +75,7 @@ class Server:
             time.sleep(0.01)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
         self._thread.join(10.0)
         self._socket.close()

@@ -12,8 +12,6 @@ from pivotal.review._nearest_lists import ReportProgress
 from pivotal.review._session import Session
 from pivotal.review._views import Views
 
-__all__ = ["ReviewService"]
-
 _GRACE: Final = 3.0  # seconds between a page that closes and the next one, as when it is reloaded
 _LOST: Final = 900.0  # seconds without a sign of life after which a page is given up; hidden ones are slowed down
 

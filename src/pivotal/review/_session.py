@@ -6,22 +6,20 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.types import CodeArray, IndexArray
 from pivotal.neighbors import Index
-from pivotal.review._journal import ACTIONS, Action, Journal, JournalEntry, Proposal
+from pivotal.review._journal import ACTIONS, Journal, JournalEntry, Proposal
 from pivotal.review._live import LiveNeighbors
 from pivotal.review._nearest_lists import SEARCHING, ReportProgress, index_of
 from pivotal.review._queues import KINDS, Query, first_by_score
 from pivotal.review._record import Record
 from pivotal.review._scores import Judgement, LiveScores
 from pivotal.review._subject import Classes, Subject
-
-__all__ = ["Session"]
 
 _K: Final = 20
 _SEED: Final = 0
@@ -32,21 +30,8 @@ _PAUSE: Final = 0.5  # seconds without a decision before rows are counted again 
 class Session:
     """A review under way. All methods may be called by any thread; one is let in at a time.
 
-    Parameters
-    ----------
-    subject : Subject
-        What is reviewed.
-    path : Path
-        The journal.
-    report_progress : callable, optional
-        Told how far the preparation is.
-    neighbors : Index, optional
-        Knows the nearest rows of every row; searched for by default, as the subject says.
-
-    Attributes
-    ----------
-    lock : RLock
-        Held while several things are looked at that belong together.
+    The path is that of the journal. `neighbors` knows the nearest rows of every row; searched for by default, as the
+    subject says. The `lock` is held while several things are looked at that belong together.
     """
 
     def __init__(
@@ -68,7 +53,7 @@ class Session:
         }
         self.journal = Journal(path, facts)
         given = self.classes.given
-        index = neighbors or index_of(subject.X, subject.search or {})
+        index = neighbors or index_of(subject.X, subject.search)
         self._neighbors_exact = bool(index.exact)
         self.live = LiveNeighbors(
             index,
@@ -85,24 +70,18 @@ class Session:
         self.first_values = self.live.values()
         self.first_accuracy = self.live.accuracy
         self.first_right = self.live.predicted_all()
-        self.cells = subject.cells
         self.record = Record()
         self.decided: npt.NDArray[np.bool_] = np.zeros(len(subject), np.bool_)
         shuffled = np.random.default_rng(_SEED).permutation(len(subject))
         self._shuffled: IndexArray = shuffled[~self.scores.suspect[shuffled]]
-        self._unsuspected = ~self.scores.suspect
+        self.unsuspected = ~self.scores.suspect  # at the start
         self._found: tuple[str, npt.NDArray[np.bool_]] = ("", np.ones(len(subject), np.bool_))
         self.sync()
 
     @property
-    def version(self) -> int:
-        """A number that grows with every entry of the journal."""
-        return self.record.last
-
-    @property
     def mark(self) -> str:
         """A text that changes with every entry of the journal, and whenever all voters were asked again."""
-        return f"{self.version}/{self.n_asked}"
+        return f"{self.record.last}/{self.n_asked}"
 
     @property
     def estimated(self) -> str:
@@ -128,13 +107,7 @@ class Session:
         return self._asking.locked()
 
     def ask_again(self) -> None:
-        """Let all voters judge the table as it is now; decisions can be taken meanwhile.
-
-        Raises
-        ------
-        ValueError
-            If they cannot be asked, or are being asked already.
-        """
+        """Let all voters judge the table as it is now; decisions can be taken meanwhile."""
         look = self.subject.look
         if look is None:
             raise ValueError("the voters cannot be asked again here; start the review again instead.")
@@ -160,24 +133,11 @@ class Session:
     def decide(
         self, rows: Iterable[int], action: str, *, label: str | None, reviewer: str, batch: str, note: str, queue: str
     ) -> list[JournalEntry]:
-        """Decide about rows; the journal has it when this returns.
+        """Decide about rows, each once; the journal has it when this returns. What makes no sense is not written.
 
-        Parameters
-        ----------
-        rows : iterable of int
-            Each once.
-        action : str
-            keep, fix (to what is suggested for each), label, drop, unsure, or note (which decides nothing).
-        label : str, optional
-            The label to give, for the action label.
-        reviewer, batch, note, queue : str
-            Who decides; a name for this decision, which is taken once however often it is sent; why; and the queue
-            that the rows were shown in.
-
-        Raises
-        ------
-        ValueError
-            If it makes no sense; then nothing is written.
+        The action is keep, fix (to what is suggested for each), label (the one to give), drop, unsure, or note (which
+        decides nothing). The batch is a name for this decision, which is taken once however often it is sent; the queue
+        is the one that the rows were shown in.
         """
         with self.lock:
             self.sync()
@@ -186,7 +146,7 @@ class Session:
                 raise ValueError(f"action must be keep, fix, label, drop, unsure or note; got {action!r}.")
             if action == "label":
                 self.classes.check_new(label or "")
-            if action == "drop" and self._n_after_dropping(chosen) < 2:
+            if action == "drop" and self.live.n_alive - int(self.live.alive[chosen].sum()) < 2:
                 raise ValueError("at least two rows must stay; keep some of them.")
             proposals = [self._proposal(row, action, label, note, queue) for row in chosen]
             entries = self.journal.append(proposals, reviewer=reviewer, batch=batch)
@@ -270,7 +230,7 @@ class Session:
         """Return which rows contain some words: in their cells, their text or their name."""
         if self._found[0] != words:
             n_rows, subject = len(self.decided), self.subject
-            found = np.zeros(n_rows, np.bool_) if self.cells is None else self.cells.find(words)
+            found = np.zeros(n_rows, np.bool_) if subject.cells is None else subject.cells.find(words)
             small = words.casefold()
             if subject.text is not None:
                 found |= np.fromiter((small in text.casefold() for text in subject.text), np.bool_, n_rows)
@@ -281,21 +241,10 @@ class Session:
     def _proposal(self, row: int, action: str, label: str | None, note: str, queue: str) -> Proposal:
         names, scores = self.classes.names, self.scores
         given, suggested = names[self.classes.given[row]], names[scores.suggested[row]]
-        kind: Action = action  # type: ignore[assignment]  # checked by the caller
-        to: str | None = None
-        if action == "keep":
-            to = given
-        elif action == "fix":
-            to = suggested
-        elif action == "label":
-            to = label
-        if to == given and action in ("fix", "label"):
-            kind = "keep"
+        to = {"keep": given, "fix": suggested, "label": label}.get(action)
+        kind: Any = "keep" if to == given else action  # one that there is: checked by the caller
         confidence = float(scores.confidence[row])
         return Proposal(row, kind, given, to, suggested, confidence, float(scores.scores[row]), queue, note)
-
-    def _n_after_dropping(self, rows: list[int]) -> int:
-        return self.live.n_alive - int(self.live.alive[rows].sum())
 
     def _take(self, entries: list[JournalEntry]) -> None:
         """Make entries hold: labels, drops, and what follows from them."""
@@ -335,11 +284,6 @@ class Session:
         """Return when no decision was taken for a while: the processors are for the next one."""
         while (left := self._last_change + _PAUSE - time.monotonic()) > 0.0:
             time.sleep(left)
-
-    @property
-    def unsuspected(self) -> npt.NDArray[np.bool_]:
-        """Rows that were no suspects at the start; shape (n_rows,)."""
-        return self._unsuspected
 
     def close(self) -> None:
         """Close the journal."""

@@ -35,8 +35,6 @@ from pivotal.review._session import Session
 from pivotal.review._subject import CheckQueue, FindErrors, Subject, fingerprint_of_arrays, fingerprint_of_files
 from pivotal.tables import Prepared, Table
 
-__all__ = ["TableReview", "review", "user_name"]
-
 _PIXEL: Final = re.compile(r"pixel[_ ]?\d+", re.IGNORECASE)
 _MOST_PIXELS: Final = 2**28  # numbers turned into pictures
 
@@ -127,10 +125,11 @@ def review(
         "images": None if images is None else Images(images, n_rows, image_root),
         "owners": _column(owners, n_rows, "owners"),
         "truth": _column(truth, n_rows, "truth"),
-        "findings": () if check is None else _checked(check, n_rows),
     }
+    if check is not None:
+        check_same_length(check.ids, errors.scores, "check", "errors")
+        shown["findings"] = findings_of(check)
     path = Path(journal) if journal is not None else Path(f"pivotal-review-{fingerprint[:12]}.db")
-    result: list[pd.DataFrame] = []
 
     def prepare(report_progress: ReportProgress) -> tuple[Session, Outputs]:
         exact = "neighbors" in errors.settings["voters"]  # the same lists as theirs, or they would say other things
@@ -154,11 +153,9 @@ def review(
             server.wait(until_closed=True)
         except KeyboardInterrupt:
             service.ready.wait()
-        if service.session is not None:
-            result.append(decisions_frame(service.session))
-    if not result:
-        raise RuntimeError("the review was interrupted before it was ready; call it again.")
-    return result[0]
+        if service.session is None:
+            raise RuntimeError("the review was interrupted before it was ready; call it again.")
+        return decisions_frame(service.session)
 
 
 def _settings_of(errors: LabelErrors) -> dict[str, Any]:
@@ -192,11 +189,6 @@ def _again(errors: LabelErrors, X: Any, search: Mapping[str, Any]) -> FindErrors
     return find
 
 
-def _checked(check: CheckUp, n_rows: int) -> tuple[CheckQueue, ...]:
-    check_same_length(check.ids, np.empty(n_rows), "check", "errors")
-    return findings_of(check)
-
-
 def _announce(url: str) -> None:
     """Say where the page is: as a link in a notebook, as text elsewhere."""
     try:
@@ -207,11 +199,8 @@ def _announce(url: str) -> None:
     else:
         in_notebook = type(get_ipython()).__name__ == "ZMQInteractiveShell"
     if in_notebook:
-        display(
-            HTML(
-                f'<a href="{url}" target="_blank" rel="noopener">Open the review</a>. This cell ends when it is closed.'
-            )
-        )
+        link = f'<a href="{url}" target="_blank" rel="noopener">Open the review</a>'
+        display(HTML(f"{link}. This cell ends when it is closed."))
     else:
         print(f"Review at {url} (it ends when the page is closed)")  # noqa: T201  # nothing else says it
 

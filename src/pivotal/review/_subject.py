@@ -18,33 +18,18 @@ from pivotal.report.encode import as_text
 from pivotal.report.row_cells import RowCells
 from pivotal.report.thumbnails import Images
 
-__all__ = ["CheckQueue", "Classes", "FindErrors", "Subject", "fingerprint_of_arrays", "fingerprint_of_files"]
-
 FindErrors = Callable[[IndexArray, AnyArray], tuple[LabelErrors, EditableVoters]]
 """Finds label errors among some rows with the labels they have by now, and returns the voters too."""
 
 
 class Classes:
-    """The label set: what was given, and labels that reviewers add.
-
-    Parameters
-    ----------
-    labels : array of shape (n_rows,)
-        Labels as given.
-
-    Attributes
-    ----------
-    names : list of str
-        What pages, journals and decisions call each class, in the order of the codes.
-    given : int32 array of shape (n_rows,)
-        Class codes of the labels as given.
-    """
+    """The label set: what was given, and labels that reviewers add."""
 
     def __init__(self, labels: AnyArray) -> None:
         known = ClassCodes.of(labels)
-        self.given: CodeArray = known.encode(labels, "labels").astype(np.int32)
+        self.given: CodeArray = known.encode(labels, "labels").astype(np.int32)  # by class; shape (n_rows,)
         self._labels: list[Any] = list(known.classes)
-        self.names = [as_text(label) for label in self._labels]
+        self.names = [as_text(label) for label in self._labels]  # on pages, in journals and decisions; by code
         self._codes = {name: code for code, name in enumerate(self.names)}
         if len(self._codes) < len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
@@ -52,7 +37,7 @@ class Classes:
                 f"labels must read differently to be distinguished by people; got two that read {twice!r}, such as a "
                 "number and a text. Convert them to one type."
             )
-        self.n_given = len(self.names)
+        self._kinds = {type(label) for label in self._labels}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -90,7 +75,7 @@ class Classes:
         return self._labels[self.add(name)]
 
     def _typed(self, name: str) -> Any:
-        kinds = {type(label) for label in self._labels[: self.n_given]}
+        kinds = self._kinds
         if any(issubclass(kind, str) for kind in kinds):
             return name
         for kind in (int, float):
@@ -104,76 +89,34 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class CheckQueue:
-    """Another queue: rows that a check-up found, in the order in which to look at them.
+    """Another queue: rows that a check-up found, in the order in which to look at them."""
 
-    Parameters
-    ----------
-    name, title, sentence : str
-        What the page, journals and decisions call it; a heading; and what was found.
-    rows : int array
-    reasons : dict
-        What there is to say about each of them, by row.
-    """
-
-    name: str
+    name: str  # on the page, in journals and decisions
     title: str
-    sentence: str
+    sentence: str  # what was found
     rows: AnyArray
-    reasons: dict[int, str] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)  # what there is to say about each of them, by row
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """Rows to review.
+    """Rows to review: what is known of them, and what is shown, an entry for each."""
 
-    Parameters
-    ----------
-    name : str
-        What the page calls them.
-    X : array or sparse matrix of shape (n_rows, n_features)
-        Features.
-    errors : LabelErrors
-        What was found in them.
-    voters : EditableVoters
-        Who found it.
-    fingerprint : str
-        Digest of the content, by which a journal knows it.
-    label : str
-        Name of the column of labels.
-    cells : RowCells, optional
-        Columns to show, a row for each.
-    text : sequence of str, optional
-        What each row says.
-    images : Images, optional
-        What each row looks like.
-    owners : array of shape (n_rows,), optional
-    truth : array of shape (n_rows,), optional
-        Labels that are known to be right, where wrong ones were planted: shown as the number that was caught.
-    findings : tuple of CheckQueue
-        Further queues.
-    search : dict
-        How neighbours are found: `metric`, `metric_params`, `neighbors`, `n_jobs`.
-    recall : float, optional
-        Share of the true nearest rows that were found, where the search was approximate and this is known.
-    look : callable, optional
-        Returns the label errors among some rows with other labels, given both, and their voters: fitted anew.
-    """
-
-    name: str
-    X: Any
-    errors: LabelErrors
-    voters: EditableVoters
-    fingerprint: str
-    label: str = "label"
+    name: str  # on the page
+    X: Any  # features, an array or sparse matrix of shape (n_rows, n_features)
+    errors: LabelErrors  # what was found in them
+    voters: EditableVoters  # by which it was found
+    fingerprint: str  # digest of the content, by which a journal knows it
+    label: str = "label"  # name of the column of labels
     cells: RowCells | None = None
     text: Sequence[str] | None = None
     images: Images | None = None
     owners: AnyArray | None = None
-    truth: AnyArray | None = None
-    findings: tuple[CheckQueue, ...] = ()
-    search: dict[str, Any] | None = None
-    recall: float | None = None
-    look: FindErrors | None = None
+    truth: AnyArray | None = None  # labels known to be right, where wrong ones were planted: the caught are counted
+    findings: tuple[CheckQueue, ...] = ()  # further queues
+    search: dict[str, Any] = field(default_factory=dict)  # how neighbours are found, as in `find_lists`
+    recall: float | None = None  # share of the true nearest rows that were found, where it is not 1 and known
+    look: FindErrors | None = None  # finds the label errors anew, and fits voters
 
     def __len__(self) -> int:
         return len(self.errors.scores)

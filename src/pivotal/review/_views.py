@@ -14,8 +14,6 @@ from pivotal.review._journal import JournalEntry
 from pivotal.review._queues import KINDS, Query
 from pivotal.review._session import Session
 
-__all__ = ["Views"]
-
 _NEIGHBORS: Final = 8
 _HARMED: Final = 5
 _SNIPPET: Final = 240  # characters of a text in a list
@@ -26,12 +24,7 @@ _CLASSES: Final = 20_000  # names of classes that the page gets at once
 
 
 class Views:
-    """Says what there is to see.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """Says what there is to see."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -43,6 +36,8 @@ class Views:
         session, subject = self._session, self._session.subject
         owners = subject.owners
         names = [] if owners is None else sorted({as_text(owner, 200) for owner in np.unique(owners.astype(str))[:500]})
+        kinds = [(name, *words) for name, words in KINDS.items()]
+        findings = [(one.name, one.title, one.sentence) for one in subject.findings]
         return {
             "name": as_text(subject.name, 300),
             "label": as_text(subject.label, 300),
@@ -52,17 +47,13 @@ class Views:
             "pictures": subject.images is not None,
             "sharp": subject.images is not None and subject.images.sharp,
             "text": subject.text is not None,
-            "columns": [] if session.cells is None else [as_text(name, 200) for name in session.cells.columns],
+            "columns": [] if subject.cells is None else [as_text(name, 200) for name in subject.cells.columns],
             "truth": subject.truth is not None,
             "estimated": session.estimated,
             "journal": session.journal.path.name,
             "queues": [
                 {"name": name, "title": title, "sentence": sentence}
-                for name, (title, sentence) in [
-                    *list(KINDS.items())[:2],
-                    *((one.name, (one.title, one.sentence)) for one in subject.findings),
-                    *list(KINDS.items())[2:],
-                ]
+                for name, title, sentence in [*kinds[:2], *findings, *kinds[2:]]
             ],
         }
 
@@ -94,7 +85,6 @@ class Views:
         latest = record.latest(LATEST, "suspects")
         wrong = sum(entry.action != "keep" for entry in latest)
         n_left = int(left.sum())
-        stop = suggest_stop(n_left, (len(latest), wrong), len(sampled))
         actions = [entry.action for entry in rulings]
         return {
             "version": session.mark,
@@ -114,7 +104,7 @@ class Views:
             "first_accuracy": session.first_accuracy,
             "left": {"count": whole.count, "low": whole.low, "high": whole.high, "sampled": len(sampled)},
             "latest": {"decided": len(latest), "wrong": wrong},
-            "stop": stop.reason if stop.stop else "",
+            "stop": suggest_stop(n_left, (len(latest), wrong), len(sampled)),
             "conflicts": len(record.conflicts()),
             "agreement": [
                 {"reviewers": [as_text(name, 80) for name in one.reviewers], "rows": one.n_rows, "share": one.share,
@@ -175,7 +165,7 @@ class Views:
             "harmed": [
                 {**self.brief(int(other)), "harm": float(value)} for other, value in zip(harmed, worth, strict=True)
             ],
-            "cells": [] if session.cells is None else session.cells.compare(row, near[:5]),
+            "cells": [] if subject.cells is None else subject.cells.compare(row, near[:5]),
             "history": [_entry_json(entry) for entry in session.record.history(row)],
             "note": session.record.note(row),
             "reasons": [
@@ -250,8 +240,7 @@ class Views:
                 row: text for row, text in enumerate(map(as_text, truth)) if text != names[session.classes.given[row]]
             }
         wrong = self._planted
-        rulings = {entry.row: entry for entry in session.record.rulings()}
-        changed = [entry for entry in rulings.values() if entry.action in ("fix", "label", "drop")]
+        changed = [entry for entry in session.record.rulings() if entry.action in ("fix", "label", "drop")]
         found = [entry for entry in changed if entry.row in wrong]
         right = sum(entry.label == wrong[entry.row] for entry in found)
         harmed = len(changed) - len(found)
