@@ -86,10 +86,7 @@ def _svg(values: Values) -> str:
             )
     ends = "".join(
         f'<text x="{x}" y="{_HEIGHT - 3}" font-size="11" text-anchor="{anchor}" fill="currentColor">{text}</text>'
-        for x, anchor, text in (
-            (0, "start", number(edges[0], 3)),
-            (_WIDTH, "end", number(edges[-1], 3)),
-        )
+        for x, anchor, text in ((0, "start", number(edges[0], 3)), (_WIDTH, "end", number(edges[-1], 3)))
     )
     return (
         f'<svg role="img" aria-label="Histogram of the values" width="{_WIDTH}" height="{_HEIGHT}" '

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from pivotal.report.encode import as_json
 
-_SCRIPTS: Final = ("base.js", "charts.js", "certainty.js", "tables.js", "points.js")
+_SCRIPTS: Final = ("shared.js", "base.js", "charts.js", "certainty.js", "tables.js", "points.js")
 
 
 def assemble(title: str, payload: dict[str, Any]) -> str:
     """Return the page as one string; the title is for the window, the page itself takes everything from the payload."""
     library = _read("echarts.min.js")
-    own = "(() => {\n" + "\n".join(_read(name) for name in _SCRIPTS) + "\n})();\n"
+    scripts = "\n".join(_read(name) for name in _SCRIPTS).replace("\nexport ", "\n")  # one script, and no modules
+    own = f'(() => {{\n"use strict";\n{scripts}\n}})();\n'
     return Template(_read("template.html")).substitute(
         title=html.escape(title),
         policy=_policy(library, own),

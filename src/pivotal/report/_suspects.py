@@ -14,7 +14,7 @@ from pivotal.report._words import count
 from pivotal.report.encode import as_text
 
 if TYPE_CHECKING:
-    from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors
+    from pivotal.analysis.label_errors import LabelErrors
 
 _MOST: Final = 500  # suspects told
 _WIDTH: Final = 5  # neighbours told of a point
@@ -76,39 +76,25 @@ def read_suspects(errors: Any, n_train: int) -> Suspects:
         raise TypeError(f"suspects must come from pivotal.find_label_errors, or be False; got {type(errors).__name__}.")
     if len(errors.ids) != n_train:
         raise ValueError(f"suspects must be of these {n_train} training points; got some of {len(errors.ids)} rows.")
-    nearest = errors.nearest[:, :_WIDTH]
-    if isinstance(errors, ManyLabelErrors):
-        return _of_many_labels(errors, nearest)
-    points = errors.suspects[:_MOST]
-    numbers = isinstance(errors, NumberErrors)
-    suggested = errors.rivals if numbers else errors.suggested
-    return Suspects(
-        points=points,
-        total=errors.suspects.size,
-        summary=_summary(errors, "number" if numbers else "label"),
-        suggested=[f"{suggested[row]:.6g}" if numbers else as_text(suggested[row], _NAME) for row in points],
-        why=[_sentence(as_text(errors.explain(row), _REASON)) for row in points],
-        nearest=nearest,
-    )
-
-
-def _of_many_labels(errors: ManyLabelErrors, nearest: IndexArray) -> Suspects:
-    """Return one entry per row: the labels it should have, and what speaks against each of its suspected cells."""
-    corrected = errors.corrected()
-    cells: dict[int, list[int]] = {}
+    cells: dict[int, list[int]] = {}  # what is suspected of each row
+    n_labels = len(errors.names) if isinstance(errors, ManyLabelErrors) else 1
     for cell in errors.suspects.tolist():
-        cells.setdefault(cell // len(errors.names), []).append(cell)
+        cells.setdefault(cell // n_labels, []).append(cell)
     points = np.array(list(cells)[:_MOST], dtype=np.int64)
+    if isinstance(errors, ManyLabelErrors):
+        what, corrected = "cell", errors.corrected()
+        suggested = [names_of_labels(corrected[row], errors.names) for row in points]
+    elif isinstance(errors, NumberErrors):
+        what, suggested = "number", [f"{errors.rivals[row]:.6g}" for row in points]
+    else:
+        what, suggested = "label", list(errors.suggested[points])
     return Suspects(
         points=points,
         total=len(cells),
-        summary=_summary(errors, "cell"),
-        suggested=[as_text(names_of_labels(corrected[row], errors.names), _NAME) for row in points],
-        why=[
-            _sentence(as_text("; ".join(errors.explain(cell) for cell in cells[row]), _REASON))
-            for row in points.tolist()
-        ],
-        nearest=nearest,
+        summary=_summary(errors, what),
+        suggested=[as_text(one, _NAME) for one in suggested],
+        why=[_sentence(as_text("; ".join(map(errors.explain, cells[row])), _REASON)) for row in points.tolist()],
+        nearest=errors.nearest[:, :_WIDTH],
     )
 
 

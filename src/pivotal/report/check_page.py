@@ -22,24 +22,9 @@ _SHOWN: Final = 12  # rows of each finding
 
 
 def write_check_page(
-    check: CheckUp,
-    path: str | os.PathLike[str],
-    *,
-    text: Sequence[str] | None = None,
-    title: str = "",
+    check: CheckUp, path: str | os.PathLike[str], *, text: Sequence[str] | None = None, title: str = ""
 ) -> Path:
-    """Write the page.
-
-    Parameters
-    ----------
-    check : CheckUp
-    path : path-like
-        File to write; an existing one is replaced only once the new one is complete.
-    text : sequence of str, optional
-        Something to read for each row.
-    title : str, optional
-        Heading of the page.
-    """
+    """Write the page, as in `CheckUp.report`."""
     target = check_file(path, "check.html")
     n_rows = len(check.ids)
     if text is not None and len(text) != n_rows:

@@ -33,21 +33,7 @@ def write_label_page(
     groups: npt.ArrayLike | None = None,
     title: str = "",
 ) -> Path:
-    """Write the page.
-
-    Parameters
-    ----------
-    errors : LabelErrors
-        Of classes, of numbers or of many labels.
-    path : path-like
-        File to write; an existing one is replaced only once the new one is complete.
-    text : sequence of str, optional
-        Something to read for each row.
-    groups : array-like of shape (n_rows,), optional
-        Who labelled each row: wrong labels are counted for each.
-    title : str, optional
-        Heading of the page.
-    """
+    """Write the page: of classes, of numbers or of many labels; otherwise as in `LabelErrors.report`."""
     target = check_file(path, "suspects.html")
     n_rows = len(errors.ids)
     if text is not None and len(text) != n_rows:

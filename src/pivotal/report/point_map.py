@@ -30,22 +30,10 @@ def check_coordinates(coordinates: npt.ArrayLike, n_train: int) -> FloatArray:
 
 
 def project(X: Any, values: FloatArray, shown: npt.NDArray[np.int64], seed: int) -> tuple[FloatArray, list[str], str]:
-    """Place the points shown along the two directions in which the features vary most.
+    """Place the points shown along the two directions in which the features vary most; return places, axes and a note.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_train, n_features)
-    values : float array of shape (n_train,)
-        The height of the points when there is only one feature.
-    shown : int array of shape (n_shown,)
-    seed : int
-        For large tables, whose axes are found by a randomised solver on some of the rows.
-
-    Returns
-    -------
-    places : float array of shape (n_shown, 2)
-    axes : list of two str
-    note : str
+    When there is only one feature, values are the height. The seed is for large tables, whose axes are found by a
+    randomised solver on some of the rows.
     """
     if X.shape[1] == 1:
         only = X[shown].toarray() if is_sparse(X) else X[shown]

@@ -29,16 +29,9 @@ _OTHER: Final = 1.5  # standard deviations that another category is worth
 
 
 class RowCells:
-    """The cells of a table.
+    """The cells of a table, with this mark before the decimals of numbers that are text.
 
-    Parameters
-    ----------
-    cells : pyarrow Table or mapping of str to array of shape (n_rows,)
-        Columns to show.
-    decimal : {".", ","}, default="."
-        What stands before the decimals of numbers that are text.
-    names : str, optional
-        The column that names the rows: searched, and not compared.
+    The column `names`, which names the rows, is searched and not compared.
     """
 
     def __init__(
@@ -50,38 +43,21 @@ class RowCells:
         self._stds: dict[str, float | None] = {}
 
     def compare(self, row: int, neighbors: IndexArray) -> list[dict[str, Any]]:
-        """Return the cells of a row beside those of its neighbours, the largest differences first.
-
-        Parameters
-        ----------
-        row : int
-        neighbors : int array of shape (n_neighbors,)
-
-        Returns
-        -------
-        cells : list of dict
-            `name`, `cell`, `near` (a text per neighbour) and `differs`, as in `differences`.
-        """
+        """Return the cells of a row beside those `near`, a text per neighbour, the largest differences first."""
         rows = np.concatenate([[row], neighbors]).astype(np.int64)
         contents = [self._take(name, rows) for name in self.columns]
+        far = self._measure(contents, (1, len(rows)))[0].tolist()
         shown = []
-        for name, content, differs in zip(
-            self.columns, contents, self._measure(contents, (1, len(rows)))[0].tolist(), strict=True
-        ):
+        for name, content, differs in zip(self.columns, contents, far, strict=True):
             texts = [_shown(cell, _LONGEST) for cell in content]
             shown.append({"name": as_text(name, _LONGEST), "cell": texts[0], "near": texts[1:], "differs": differs})
         return sorted(shown, key=lambda cell: -cell["differs"])
 
     def differences(self, rows: IndexArray, neighbors: IndexArray) -> FloatArray:
-        """Return how far rows are from their neighbours in each column; shape (n_rows, n_columns).
+        """Return how far rows are from their neighbours, of shape (n_rows, n_neighbors), in each column.
 
         In standard deviations from their median, or for categories 1.5 times the share of neighbours that have the
         other one which is the most frequent among them.
-
-        Parameters
-        ----------
-        rows : int array of shape (n_rows,)
-        neighbors : int array of shape (n_rows, n_neighbors)
         """
         chosen = np.column_stack([rows, neighbors])
         return self._measure([self._take(name, chosen.ravel()) for name in self.columns], chosen.shape)

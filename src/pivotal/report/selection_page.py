@@ -21,19 +21,7 @@ _FACTS: Final = ("utility", "utility_at_start", "discrepancy", "discrepancy_at_s
 def write_selection(
     selection: Selection, path: str | os.PathLike[str], *, title: str = "", curve: pd.DataFrame | None = None
 ) -> Path:
-    """Write the page.
-
-    Parameters
-    ----------
-    selection : Selection
-        With the data, unless it was estimated and a curve is passed.
-    path : path-like
-        File to write.
-    title : str
-        Heading.
-    curve : DataFrame, optional
-        As `Selection.curve` makes it; estimated when None.
-    """
+    """Write the page of a selection that has the data, unless it was estimated and a curve is passed."""
     target = check_file(path, "page.html")
     expected = selection.expected
     sizes = selection.curve() if curve is None else curve

@@ -24,14 +24,9 @@ _SHARP: Final = 32  # images up to this size keep every pixel
 class Thumbnails(NamedTuple):
     """Small copies of images."""
 
-    uris: dict[int, str]
-    """By training index."""
-
-    left_out: Counter[str]
-    """How many could not be shown, by the reason."""
-
-    complete: bool
-    """Whether there was room for all."""
+    uris: dict[int, str]  # by training index
+    left_out: Counter[str]  # how many could not be shown, by the reason
+    complete: bool  # whether there was room for all
 
 
 class Images:

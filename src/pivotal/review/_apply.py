@@ -70,7 +70,7 @@ def apply_decisions(table: Table, label: str, y: AnyArray, decisions: Table) -> 
             classes.check_new(as_text(to))
             changes[row] = classes.label(as_text(to))
     dropped = [row for row, (action, _) in last.items() if action == "drop"]
-    if len(set(dropped)) == len(table):
+    if len(dropped) == len(table):
         raise ValueError(f"{decisions.name} drops every row of {table.name}; keep some of them.")
     changes = {row: to for row, to in changes.items() if to != y[row]}
     cleaned = cleaned_table(table, label, y, changes, sorted(dropped))

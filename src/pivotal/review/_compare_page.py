@@ -17,7 +17,6 @@ def write_page(facts: dict[str, Any]) -> str:
     """Return the page of the facts that `_compare` gathers."""
     actions = facts["actions"]
     changed = actions["fix"] + actions["label"]
-    n_rows = facts["n_rows"]
     sections = [
         _accuracy(facts),
         _section("Values", _values(facts)),
@@ -25,25 +24,24 @@ def write_page(facts: dict[str, Any]) -> str:
         _section("What was changed", _pairs(facts)),
         _section("Who decided", _people(facts)),
     ]
+    stats = {
+        "changed": _count(changed, "label"),
+        "dropped": _count(actions["drop"], "row"),
+        "leave-one-out accuracy, all rows": f"{facts['loo'][0]:.2%} → {facts['loo'][1]:.2%}",
+        "rows of negative value": f"{facts['negative'][0]:,} → {facts['negative'][1]:,}",
+    }
     style = (resources.files("pivotal.review") / "assets" / "compare.css").read_text(encoding="utf-8")
     return Template(_PAGE).substitute(
         title=_safe(f"{facts['name']}: before and after"),
         style=style,
         name=_safe(facts["name"]),
         lead=_safe(
-            f"{_count(sum(actions.values()), 'row')} of {n_rows:,} decided, by the column "
+            f"{_count(sum(actions.values()), 'row')} of {facts['n_rows']:,} decided, by the column "
             f"{as_text(facts['label'], 80)}: "
             f"{_count(changed, 'label')} changed, {_count(actions['drop'], 'row')} dropped, {actions['keep']:,} kept, "
             f"{actions['unsure']:,} unsure."
         ),
-        stats=_stats(
-            [
-                (_count(changed, "label"), "changed"),
-                (_count(actions["drop"], "row"), "dropped"),
-                (f"{facts['loo'][0]:.2%} → {facts['loo'][1]:.2%}", "leave-one-out accuracy, all rows"),
-                (f"{facts['negative'][0]:,} → {facts['negative'][1]:,}", "rows of negative value"),
-            ]
-        ),
+        stats="".join(f"<div><dt>{_safe(name)}</dt><dd>{_safe(text)}</dd></div>" for name, text in stats.items()),
         sections="\n".join(sections),
         made=_safe(f"Made by pivotal {__version__}. This page loads nothing and runs nothing."),
     )
@@ -185,10 +183,6 @@ def _people(facts: dict[str, Any]) -> str:
             f'<p class="note">{_count(facts["n_conflicts"], "row")} decided differently; the last decision holds.</p>'
         )
     return said
-
-
-def _stats(stats: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"<div><dt>{_safe(name)}</dt><dd>{_safe(text)}</dd></div>" for text, name in stats)
 
 
 def _section(title: str, content: str) -> str:

@@ -93,11 +93,9 @@ def _by_those_alike(odds: FloatArray, seen_odds: FloatArray, seen_wrong: FloatAr
     alike = np.argsort(np.abs(seen_odds - np.median(odds)), kind="stable")[:_ALIKE]
     wrong = float(seen_wrong[alike].sum())
     parameters = wrong + 0.5, len(alike) - wrong + 0.5
-    if len(odds) > _MANY:
-        share = beta(*parameters)
-        return len(odds) * float(share.ppf(0.025)), len(odds) * float(share.ppf(0.975))
-    law = betabinom(len(odds), *parameters)
-    return float(law.ppf(0.025)), float(law.ppf(0.975))
+    n_left = len(odds)
+    law, scale = (beta(*parameters), n_left) if n_left > _MANY else (betabinom(n_left, *parameters), 1)
+    return scale * float(law.ppf(0.025)), scale * float(law.ppf(0.975))
 
 
 def together(suspects: ErrorsLeft, others: ErrorsLeft | None) -> ErrorsLeft:

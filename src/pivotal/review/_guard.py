@@ -9,13 +9,11 @@ nothing from elsewhere and run nothing that is not one of its own files.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -45,7 +43,7 @@ class Guard:
     this server goes by, such as 127.0.0.1:8000.
     """
 
-    def __init__(self, app: App, token: str, hosts: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str]) -> None:
         self._app, self._token = app, token
         self._hosts = {host.lower() for host in hosts}
 
@@ -75,27 +73,26 @@ class Guard:
         # In constant time: how long a refusal takes tells nothing about the token.
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return 404, "There is nothing here. Use the whole address that pivotal review printed."
-        origins, sites = headers.get("origin", []), headers.get("sec-fetch-site", [])
+        origins, sites = headers.get("origin", []), set(headers.get("sec-fetch-site", []))
+        is_foreign = origins != [f"http://{hosts[0]}"]
         if scope["method"] in ("GET", "HEAD"):
             allowed = {"same-origin", "none"}
         elif scope["method"] == "POST":
             allowed = {"same-origin"}
-            if origins != [f"http://{hosts[0]}"]:
+            if is_foreign:
                 return 403, "Only the page itself may ask for this."
             length = headers.get("content-length", [""])[0]
             if not (length.isdigit() and int(length) <= _LARGEST):
                 return 413, "A request must say its size, and be smaller."
         else:
             return 405, "Only GET and POST are answered."
-        if sites and not set(sites) <= allowed:
-            return 403, "Only the page itself may ask for this."
-        if origins and origins != [f"http://{hosts[0]}"]:
+        if not sites <= allowed or (origins and is_foreign):
             return 403, "Only the page itself may ask for this."
         return None
 
 
 def _with_headers(send: Send) -> Send:
-    async def sent(message: MutableMapping[str, Any]) -> None:
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             kept = [pair for pair in message.get("headers", []) if pair[0].lower() != b"cache-control"]
             message = {**message, "headers": [*kept, *_HEADERS]}

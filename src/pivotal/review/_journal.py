@@ -123,7 +123,7 @@ class Journal:
         damage = base.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise _damaged(self.path, damage.splitlines()[-1])
-        known = self.facts()
+        known = dict(base.execute("SELECT name, content FROM facts").fetchall())
         if known.get("format") != _FORMAT:
             raise JournalError(
                 f"{self.path} has format {known.get('format')}, and this version of pivotal reads format {_FORMAT}; "
@@ -135,10 +135,6 @@ class Journal:
                 f"(label column {known.get('label')!r}, {known.get('rows')} rows); its row numbers would be wrong. "
                 "Review the table it was made for, or name another journal with --journal."
             )
-
-    def facts(self) -> dict[str, str]:
-        """Return what the journal is about."""
-        return dict(self._base.execute("SELECT name, content FROM facts").fetchall())
 
     def append(self, proposals: Sequence[Proposal], *, reviewer: str, batch: str) -> list[JournalEntry]:
         """Write decisions, each about another row, all or none; they are on the disk when this returns.

@@ -38,27 +38,9 @@ class LiveNeighbors:
     shares of a row's nearest neighbours by label, each counted by its chance to be among the k nearest in a random half
     of the rows. Accuracy is that of leave-one-out predictions by plurality among the k nearest.
 
-    Parameters
-    ----------
-    index : Index
-        Finds the nearest rows, or knows them already.
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels at first.
-    n_classes, k : int
-        Number of classes, and of neighbours that vote.
-    progress : callable, optional
-        Told the share of the search that is done, from 0 to 1.
-
-    Attributes
-    ----------
-    codes : int32 array of shape (n_rows,)
-        Class codes at present; not to be written to.
-    alive : bool array of shape (n_rows,)
-        Rows that are not dropped; not to be written to.
-    n_alive : int
-        Number of these.
-    ballots : RowVotes
-        Votes of neighbours, as `find_label_errors` counts them.
+    The class codes are those at first; the attributes `codes` and `alive`, which names the `n_alive` rows that are not
+    dropped, are those at present, not to be written to. `ballots` are the votes as `find_label_errors` counts them.
+    Progress is told the share of the search that is done, from 0 to 1.
     """
 
     def __init__(

@@ -49,36 +49,16 @@ class Judgement:
 
 
 class LiveScores:
-    """How suspicious every row is at present.
-
-    Parameters
-    ----------
-    judgement : Judgement
-    classes : Classes
-        The label set.
-    live : LiveNeighbors
-        The labels and the nearest rows at present.
-
-    Attributes
-    ----------
-    scores : float64 array of shape (n_rows,)
-        How the present label stands against its best rival, as in `LabelErrors`.
-    support : float64 array of shape (n_rows,)
-        Share of the votes for the present label.
-    rivals : float64 array of shape (n_rows,)
-        Share of the votes for the other label that has the most.
-    suggested : int32 array of shape (n_rows,)
-        Label with the most votes.
-    suspect : bool array of shape (n_rows,)
-        Whether the label is probably wrong.
-    """
+    """How suspicious every row is at present, an entry for each in `scores` and the other arrays."""
 
     def __init__(self, judgement: Judgement, classes: Classes, live: LiveNeighbors) -> None:
         self._live, self._classes = live, classes
         n_rows = len(live.codes)
-        self.support, self.rivals, self.scores = np.ones(n_rows), np.zeros(n_rows), np.ones(n_rows)
-        self.suggested: CodeArray = live.codes.copy()
-        self.suspect: npt.NDArray[np.bool_] = np.zeros(n_rows, np.bool_)
+        self.support = np.ones(n_rows)  # share of the votes for the present label
+        self.rivals = np.zeros(n_rows)  # share of the votes for the other label that has the most
+        self.scores = np.ones(n_rows)  # how the present label stands against that one, as in `LabelErrors`
+        self.suggested: CodeArray = live.codes.copy()  # the label with the most votes
+        self.suspect: npt.NDArray[np.bool_] = np.zeros(n_rows, np.bool_)  # whether the label is probably wrong
         self.n_waiting = 0
         self.replace(judgement)
 

@@ -6,24 +6,25 @@ import json
 import sqlite3
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.core.pictures import NotShown
 from pivotal.report.encode import as_text
-from pivotal.review._guard import App, Guard
+from pivotal.review._guard import Guard
 from pivotal.review._queues import Query, as_rows
 from pivotal.review._service import ReviewService
 from pivotal.review._session import Session
 from pivotal.review._views import Views
 
-__all__ = ["make_app"]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 _SCRIPTS: Final = ("main", "dom", "server", "card", "grid", "chart", "dialogs", "filters", "keys", "strip")
 _FILES: Final = {
     "review.css": ("pivotal.review", "text/css"),
     **{f"{name}.js": ("pivotal.review", "text/javascript") for name in _SCRIPTS},
     "icon.svg": ("pivotal.review", "image/svg+xml"),
-    "echarts.min.js": ("pivotal.report", "text/javascript"),
+    **{f"{name}.js": ("pivotal.report", "text/javascript") for name in ("shared", "echarts.min")},
 }
 _TYPES: Final = {"csv": "text/csv", "tsv": "text/tab-separated-values", "html": "text/html", "json": "application/json"}
 _LONGEST_NOTE: Final = 10_000
@@ -31,17 +32,8 @@ _MOST: Final = 200  # rows of a page of a queue
 _SIDE: Final = 512
 
 
-def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
-    """Return the application.
-
-    Parameters
-    ----------
-    service : ReviewService
-    token : str
-        Secret first part of every path.
-    hosts : list of str
-        Names and ports that the server goes by.
-    """
+def make_app(service: ReviewService, token: str, hosts: list[str]) -> ASGIApp:
+    """Return the application; the token is the first part of every path, hosts are names and ports of the server."""
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
     from starlette.requests import Request
@@ -88,14 +80,11 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
 
     async def pulse(request: Request) -> Response:
         service.seen(request.query_params.get("page", "")[:64])
-        if service.session is None or service.views is None:
+        session = service.session
+        if session is None or service.views is None:
             return JSONResponse(service.progress(), 503)
-        await run_in_threadpool(service.session.sync)
-        state = {
-            "version": service.session.mark,
-            "finished": service.finished.is_set(),
-            "asking": service.session.is_asking,
-        }
+        await run_in_threadpool(session.sync)
+        state = {"version": session.mark, "finished": service.finished.is_set(), "asking": session.is_asking}
         return JSONResponse({**state, "failed": service.asking_failed})
 
     async def again(_: Request) -> Response:
@@ -147,7 +136,7 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
             Route("/api/again", again, methods=["POST"]),
             Route("/api/about", json_of(about)),
             Route("/api/strip", json_of(lambda _, views, __: views.strip())),
-            Route("/api/item/{row:int}", json_of(_item)),
+            Route("/api/item/{row:int}", json_of(lambda session, views, item: views.item(_row(item["row"], session)))),
             Route("/api/queue", json_of(_queue), methods=["POST"]),
             Route("/api/map", json_of(_map), methods=["POST"]),
             Route("/api/confusion", json_of(_confusion), methods=["POST"]),
@@ -163,10 +152,6 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> App:
 def _locked(session: Session, answer: Callable[..., Any], views: Views, content: dict[str, Any]) -> Any:
     with session.lock:
         return answer(session, views, content)
-
-
-def _item(session: Session, views: Views, content: dict[str, Any]) -> Any:
-    return views.item(_row(content.get("row"), session))
 
 
 def _queue(session: Session, views: Views, content: dict[str, Any]) -> Any:
@@ -201,8 +186,7 @@ def _decide(session: Session, views: Views, content: dict[str, Any]) -> Any:
 
 def _undo(session: Session, views: Views, content: dict[str, Any]) -> Any:
     undone = session.undo(reviewer=_text(content, "reviewer", 200), batch=_text(content, "batch", 200))
-    answer = _shown(session, views, content)
-    return {**answer, "undone": [entry.row for entry in undone]}
+    return {**_shown(session, views, content), "undone": [entry.row for entry in undone]}
 
 
 def _shown(session: Session, views: Views, content: dict[str, Any]) -> dict[str, Any]:
@@ -214,8 +198,7 @@ def _shown(session: Session, views: Views, content: dict[str, Any]) -> dict[str,
     if wanted is None and page["items"]:
         wanted = page["items"][0]["row"]
     item = None if wanted is None else views.item(_row(wanted, session))
-    names = session.classes.names
-    return {"strip": views.strip(), "queue": page, "item": item, "n_classes": len(names)}
+    return {"strip": views.strip(), "queue": page, "item": item, "n_classes": len(session.classes)}
 
 
 def _row(content: Any, session: Session) -> int:
@@ -229,7 +212,7 @@ def _count(content: Any) -> int:
 
 
 def _text(content: dict[str, Any], name: str, max_length: int = 1000, *, needed: bool = True) -> str:
-    text = content.get(name, "" if not needed else None)
+    text = content.get(name, None if needed else "")
     if not isinstance(text, str) or (needed and not text.strip()):
         raise ValueError(f"{name} must be a text that is not empty.")
     if len(text) > max_length:

@@ -1,32 +1,12 @@
-"use strict";
 // What all parts of the page share: the data, text and numbers, the theme, charts that follow it.
 
 const report = JSON.parse(document.getElementById("data").textContent);
-
-const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
-
-function unpack(packed) {
-  if (!packed) return null;
-  const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
-  return new TYPES[packed.type](bytes.buffer);
-}
-
-const byId = (id) => document.getElementById(id);
-
-// The only way in which the page makes elements: children are elements or plain text, never markup.
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, content] of Object.entries(attributes || {})) {
-    if (content !== null && content !== undefined && content !== false) element.setAttribute(name, content);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
 
 const minus = (text) => text.replace(/-/g, "\u2212");
 // Numbers keep to their line.
 const tidy = (text) => text.replace(/ ([×%])/g, "\u00a0$1").replace(/× /g, "×\u00a0");
 const whole = (number) => number.toLocaleString("en").replace(/,/g, "\u202f");
+const plural = (n, thing) => `${whole(n)} ${thing}${n === 1 ? "" : "s"}`;
 
 // Numbers of one kind get as many decimals as the largest of them needs for four digits, so that they align.
 function formatter(numbers) {
@@ -58,14 +38,6 @@ setTheme(dark.matches ? "dark" : "light");
 byId("theme").addEventListener("click", () =>
   setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
 );
-
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-
-function mix(from, to, share) {
-  const part = (text, at) => parseInt(text.slice(at, at + 2), 16);
-  const mixed = [1, 3, 5].map((at) => Math.round(part(from, at) + share * (part(to, at) - part(from, at))));
-  return `rgb(${mixed.join(",")})`;
-}
 
 // ----------------------------------------------------------------------------------------------------------- charts
 
@@ -115,6 +87,12 @@ const look = () => ({
     extraCssText: "box-shadow: 0 2px 10px rgba(0,0,0,.14); border-radius: 6px;",
     transitionDuration: 0,
   },
+});
+
+// A tooltip of what there is at one place of the axis.
+const axisTip = (formatter) => ({
+  ...look().tooltip, trigger: "axis", formatter,
+  axisPointer: { type: "line", lineStyle: { color: colour("quiet"), type: "solid" } },
 });
 
 // Axes of charts over counts or ranks: integers across under a name, numbers as they are upwards.

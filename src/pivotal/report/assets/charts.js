@@ -1,13 +1,11 @@
 // The head of the page, the histogram and the curves.
 
-function pairs(host, entries) {
-  for (const [term, text] of entries) host.append(make("div", null, make("dt", null, term), make("dd", null, text)));
-}
-
 byId("title").textContent = report.title;
 byId("sentence").textContent = report.sentence;
 byId("made").textContent = `Made with pivotal ${report.version}. This file is complete: it loads nothing from elsewhere.`;
-pairs(byId("stats"), report.stats);
+for (const [name, text] of report.stats) {
+  byId("stats").append(make("div", null, make("dt", null, name), make("dd", null, text)));
+}
 for (const { title, text, ok } of report.guarantees) {
   const state = ok === true ? "yes" : ok === false ? "no" : null;
   byId("guarantees").append(
@@ -35,7 +33,7 @@ for (const { part, needs } of report.left_out) {
       "div",
       { class: "tip" },
       `${tick(edges[bin])} to ${tick(edges[bin + 1])}: `,
-      make("strong", null, `${whole(counts[bin])} ${counts[bin] === 1 ? "point" : "points"}`),
+      make("strong", null, plural(counts[bin], "point")),
     );
 
   const { draw } = addChart(
@@ -61,12 +59,7 @@ for (const { part, needs } of report.left_out) {
         axisLine: { show: false },
         axisLabel: { ...look().axis.axisLabel, formatter: (count) => (count < 1 && count ? "" : whole(count)) },
       },
-      tooltip: {
-        ...look().tooltip,
-        trigger: "axis",
-        axisPointer: { type: "line", lineStyle: { color: colour("quiet"), type: "solid" } },
-        formatter: ([hit]) => (hit ? tell(hit.dataIndex) : ""),
-      },
+      tooltip: axisTip(([hit]) => (hit ? tell(hit.dataIndex) : "")),
       series: {
         type: "bar",
         barWidth: counts.length === 1 ? 60 : Math.max(1, Math.floor((host.clientWidth - width) / counts.length) - 1),
@@ -126,20 +119,12 @@ if (report.curves) {
           grid: { left: 52, right: 16, top: 12, bottom: 44 },
           xAxis: countAxis(axis, { max: "dataMax" }),
           yAxis: numberAxis({ scale: true }),
-          tooltip: {
-            ...look().tooltip,
-            trigger: "axis",
-            axisPointer: { type: "line", lineStyle: { color: colour("quiet"), type: "solid" } },
-            formatter: (hits) => {
-              const named = hits.filter((hit) => lines.some((line) => line.name === hit.seriesName));
-              if (!named.length) return "";
-              const box = make("div", { class: "tip" }, `${whole(named[0].value[0])} ${axis}`);
-              for (const hit of named) {
-                box.append(make("div", null, `${hit.seriesName}: `, make("strong", null, format(hit.value[1]))));
-              }
-              return box;
-            },
-          },
+          tooltip: axisTip((hits) => {
+            const named = hits.filter((hit) => lines.some((line) => line.name === hit.seriesName));
+            if (!named.length) return "";
+            return make("div", { class: "tip" }, `${whole(named[0].value[0])} ${axis}`,
+              named.map((hit) => make("div", null, `${hit.seriesName}: `, make("strong", null, format(hit.value[1])))));
+          }),
           series: [
             ...(band
               ? [

@@ -70,23 +70,15 @@ function describe(at) {
   const box = make("div", { class: "point", "data-point": points.index[at] }, picture(at, true), words);
   const near = points.neighbours(at);
   if (near.length) {
-    const list = make("ol", { class: "neighbours" });
-    for (const other of near) {
+    const list = make("ol", { class: "neighbours" }, near.map((other) => {
       const same = points.hasLabel && points.label(other) === points.label(at);
-      list.append(
-        make(
-          "li",
-          null,
-          picture(other) || (points.hasImages ? make("span") : null),
-          make("span", null, points.id(other)),
-          make("span", { class: same || points.response ? null : "other" }, points.hasLabel ? points.label(other) : ""),
-          make("span", { class: "number" }, signed(points.value[other], valueText(points.value[other]))),
-        ),
-      );
-    }
-    box.append(make("div", null, make("h4", null, "Nearest neighbours: label, value"), list));
-    const compared = compare(at, near);
-    if (compared) box.append(compared);
+      return make("li", null,
+        picture(other) || (points.hasImages ? make("span") : null),
+        make("span", null, points.id(other)),
+        make("span", { class: same || points.response ? null : "other" }, points.hasLabel ? points.label(other) : ""),
+        make("span", { class: "number" }, signed(points.value[other], valueText(points.value[other]))));
+    }));
+    box.append(make("div", null, make("h4", null, "Nearest neighbours: label, value"), list), compare(at, near) ?? "");
   }
   return box;
 }
@@ -102,22 +94,18 @@ function compare(at, near) {
     : [];
   if (!lines.length && !points.text) return null;
   const shown = lines.length ? there : near;
-  const table = make("table", { class: "compared" });
-  const head = make("tr", null, make("th", { scope: "col" }, "Column"), make("th", { scope: "col" }, points.id(at)));
-  for (const other of shown) head.append(make("th", { scope: "col" }, points.id(other)));
+  const head = ["Column", points.id(at), ...shown.map(points.id)].map((name) => make("th", { scope: "col" }, name));
   const body = make("tbody");
-  const add = (name, content, differs) => {
-    const line = make("tr", null, make("th", { scope: "row" }, name), make("td", null, content(at)));
-    for (const other of shown) line.append(make("td", { class: differs(other) ? "other" : null }, content(other)));
-    body.append(line);
-  };
+  const add = (name, content, differs) => body.append(make("tr", null,
+    make("th", { scope: "row" }, name), make("td", null, content(at)),
+    shown.map((other) => make("td", { class: differs(other) ? "other" : null }, content(other)))));
   if (points.hasLabel) add("Label", points.label, (other) => points.label(other) !== points.label(at));
   if (points.text) add("Text", (one) => points.text[one].slice(0, 160), () => false);
   for (const { name, column, far } of lines.slice(0, 12)) {
     // Numbers stand out from one standard deviation on: hardly any two are the same.
     add(name, (one) => cells.rows[one][column], (other) => far >= 1 && cells.rows[other][column] !== own[column]);
   }
-  table.append(make("thead", null, head), body);
+  const table = make("table", { class: "compared" }, make("thead", null, make("tr", null, head)), body);
   const hidden = lines.length - 12 + (cells ? cells.left_out : 0);
   return make("div", { class: "across" }, make("h4", null, "Beside its neighbours, differences first"),
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Columns beside those of the neighbours" }, table),
@@ -231,9 +219,7 @@ if (report.map) {
     chart.setOption({ series: [{ id: "marked", data: rings() }] });
   };
 
-  chart.on("click", ({ seriesIndex, dataIndex }) => {
-    if (seriesIndex === 0) choose(order[dataIndex]);
-  });
+  chart.on("click", ({ seriesIndex, dataIndex }) => seriesIndex === 0 && choose(order[dataIndex]));
   chart.on("datazoom", () => {
     windowOf = chart.getOption().dataZoom.map(({ start, end }) => [start, end]);
   });
@@ -358,8 +344,8 @@ function quote(text) {
 
 function nameDownload() {
   const all = found.length === report.n_train;
-  const number = `${whole(found.length)} ${found.length === 1 ? "point" : "points"}`;
-  byId("download").textContent = all ? "Download CSV" : `Download CSV (${number} of ${whole(report.n_train)})`;
+  const part = ` (${plural(found.length, "point")} of ${whole(report.n_train)})`;
+  byId("download").textContent = `Download CSV${all ? "" : part}`;
 }
 
 function asCSV() {

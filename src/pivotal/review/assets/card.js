@@ -1,6 +1,6 @@
 // One row: what it is, what speaks against its label, who its neighbours are.
 
-import { make, named, percent, picture, small, whole } from "./dom.js";
+import { empty, make, named, percent, picture, scroller, small, whole } from "./dom.js";
 
 const ACTIONS = {
   keep: "kept", fix: "fixed", label: "relabelled", drop: "dropped", unsure: "unsure", note: "noted",
@@ -18,10 +18,9 @@ export function tag(text, kind) {
 export function showCard(state, open, step) {
   const { item, about } = state;
   if (!item) {
-    const nothing = state.query.kind === "suspects" && !state.narrowed
-      ? ["No suspect is left.", "Look at random rows to learn what was missed, or finish."]
-      : ["No row here.", "Choose another queue, or clear the filters."];
-    return [make("div", { class: "empty" }, make("h2", null, nothing[0]), make("p", null, nothing[1]))];
+    return [state.query.kind === "suspects" && !state.narrowed
+      ? empty("No suspect is left.", "Look at random rows to learn what was missed, or finish.")
+      : empty("No row here.", "Choose another queue, or clear the filters.")];
   }
   return [list(state, open), make("article", { class: "card", "aria-labelledby": "row-title" },
     head(item, state, step), looks(item, about), cells(item)), evidence(item, about, open)];
@@ -111,17 +110,15 @@ function cells(item) {
     : null;
   return make("section", { class: "cells" },
     make("h3", null, "Columns, the largest differences from its neighbours first"),
-    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns of the row and its neighbours" },
-      make("table", null, make("thead", null, head), body)), more);
+    scroller("Columns of the row and its neighbours", make("table", null, make("thead", null, head), body)), more);
 }
 
-const kindOf = (other, item) =>
-  other.label === item.suggested && item.suggested !== item.given ? "suggested" : other.label === item.given ? "given" : "";
+const kindOf = ({ label }, { given, suggested }) => (label === given ? "given" : label === suggested ? "suggested" : "");
 
 function evidence(item, about, open) {
   const votes = make("section", null, make("h3", null, "What its neighbours vote for"),
     make("ul", { class: "votes" }, item.votes.map(({ label, share }) => {
-      const kind = label === item.suggested && item.suggested !== item.given ? "suggested" : label === item.given ? "given" : "";
+      const kind = kindOf({ label }, item);
       return make("li", null, tag(label, kind),
         make("meter", { min: "0", max: "1", value: String(share), class: kind, "aria-label": `votes for ${named(label)}` }),
         make("span", { class: "number" }, percent(share)));

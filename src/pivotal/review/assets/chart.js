@@ -1,6 +1,6 @@
 // The map of points with its lasso, and the table of confusions.
 
-import { byId, colour, make, named, plural, small, unpack, whole } from "./dom.js";
+import { byId, colour, empty, make, mix, named, plural, scroller, small, unpack, whole } from "./dom.js";
 
 const PALETTE = ["#1f64a5", "#c8641b", "#2f8f5b", "#a8437f", "#7a6bc2", "#8a7a1f", "#3a9fb5", "#b5453a", "#5b7a8c", "#6f9a2e"];
 let library = null;
@@ -15,23 +15,12 @@ function loadLibrary() {
   return library;
 }
 
-function mix(one, two, share) {
-  const parts = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
-  const [from, to] = [parts(one), parts(two)];
-  return `rgb(${from.map((part, at) => Math.round(part + share * (to[at] - part))).join(",")})`;
-}
-
 export async function showMap(state, { load, open, chosen }) {
   const host = byId("map");
   const echarts = await loadLibrary();
   const data = await load();
-  const rows = unpack(data.rows);
-  const places = unpack(data.places);
-  const labels = unpack(data.labels);
-  const values = unpack(data.values);
-  const matches = unpack(data.matches);
-  const suspect = unpack(data.suspect);
-  const decided = unpack(data.decided);
+  const [rows, places, labels, values, matches, suspect, decided] =
+    ["rows", "places", "labels", "values", "matches", "suspect", "decided"].map((name) => unpack(data[name]));
   const owners = data.owners && { names: data.owners.names, codes: unpack(data.owners.codes) };
   const names = state.about.codes;
   const by = make("select", { "aria-label": "Colour by" },
@@ -160,12 +149,11 @@ export async function showMap(state, { load, open, chosen }) {
     lasso.setAttribute("aria-pressed", String(!isLasso()));
     draw();
   });
-  const resize = () => {
+  new ResizeObserver(() => {
     if (!host.isConnected || host.hidden) return;
     chart.resize();
     fit();
-  };
-  new ResizeObserver(resize).observe(canvas);
+  }).observe(canvas);
   return draw;
 }
 
@@ -173,7 +161,7 @@ export function showConfusion(state, data, filter) {
   const thing = state.query.kind === "suspects" ? "suspect" : "row";
   const host = byId("confusion");
   if (!data.cells.length) {
-    host.replaceChildren(make("div", { class: "empty" }, make("h2", null, `No ${thing} here.`), make("p", null, "Choose another queue, or clear the filters.")));
+    host.replaceChildren(empty(`No ${thing} here.`, "Choose another queue, or clear the filters."));
     return;
   }
   const total = (name) => {
@@ -196,7 +184,7 @@ export function showConfusion(state, data, filter) {
   };
   host.replaceChildren(
     make("p", { class: "note" }, `${plural(data.total, thing)} by given label (rows) and suggested label (columns). A cell opens its ${thing}s.`),
-    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Confusions" }, make("table", { class: "confusions" },
+    scroller("Confusions", make("table", { class: "confusions" },
       make("thead", null, make("tr", null, make("td", { class: "corner" }, "given ↓  suggested →"),
         suggestions.map((name) => make("th", { scope: "col", title: name }, named(name))))),
       make("tbody", null, givens.map((given) => make("tr", null, make("th", { scope: "row", title: given }, named(given)),

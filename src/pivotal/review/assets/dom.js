@@ -1,18 +1,15 @@
 // What all parts of the page share: elements, numbers, words.
 
-export const byId = (id) => document.getElementById(id);
+import { byId, make } from "./shared.js"; // as the report has them
 
-// The only way in which the page makes elements: children are elements or plain text, never markup.
-export function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, content] of Object.entries(attributes || {})) {
-    if (content === null || content === undefined || content === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), content);
-    else element.setAttribute(name, content === true ? "" : content);
-  }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
-}
+export * from "./shared.js";
+
+// What stands where there is nothing to show.
+export const empty = (title, text) => make("div", { class: "empty" }, make("h2", null, title), make("p", null, text));
+
+// A part that scrolls by itself, by keyboard too.
+export const scroller = (label, ...content) =>
+  make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u00a0%`;
 export const whole = (number) => Math.round(number).toLocaleString("en").replace(/,/g, "\u202f");
@@ -28,16 +25,8 @@ export function small(number) {
 // A label, an id or a name that may be empty or blank is still seen.
 export const named = (text) => (text.trim() === "" ? "(empty)" : text);
 
-export function unpack({ type, data }) {
-  const types = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  return new types[type](bytes.buffer);
-}
-
 // A name that nothing else has. (randomUUID is there only at addresses of this machine, and others may be let in.)
 export const unique = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
-
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 // What this browser remembers; some keep nothing.
 export const stored = (name) => {

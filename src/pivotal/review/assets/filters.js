@@ -23,22 +23,21 @@ export function addFilters(state, askAll, changed) {
     clearTimeout(typing);
     typing = setTimeout(() => set("search", search.value), 250);
   });
-  const labels = (name, title) => make("select", {
-    id: name, "aria-label": title, onchange: (event) => set(name, event.target.value || null),
-  }, option("", title), about.classes.map((one) => option(one.name, named(one.name))));
-  const given = labels("given", "Any label");
-  const suggested = labels("suggested", "Any suggestion");
-  const owner = about.owners.length
-    ? make("select", { id: "owner", "aria-label": "Owner", onchange: (event) => set("owner", event.target.value || null) },
-        option("", "Any owner"), about.owners.map((name) => option(name, named(name))))
-    : null;
+  const choice = (id, label, any, names) => make("select", {
+    id, "aria-label": label, onchange: (event) => set(id, event.target.value || null),
+  }, option("", any), names.map((name) => option(name, named(name))));
+  const labels = about.classes.map(({ name }) => name);
+  const given = choice("given", "Any label", "Any label", labels);
+  const suggested = choice("suggested", "Any suggestion", "Any suggestion", labels);
+  const owner = about.owners.length ? choice("owner", "Owner", "Any owner", about.owners) : null;
   const confidence = make("input", {
     id: "confidence", type: "range", min: "0", max: "1", step: "0.05", value: "0", "aria-label": "Least confidence",
   });
   const shown = make("output", { for: "confidence" }, "any");
-  confidence.addEventListener("input", () => {
+  const showConfidence = () => {
     shown.textContent = Number(confidence.value) ? `≥ ${percent(Number(confidence.value))}` : "any";
-  });
+  };
+  confidence.addEventListener("input", showConfidence);
   confidence.addEventListener("change", () => set("confidence", Number(confidence.value)));
   const chips = make("span", { class: "chips" });
   const found = make("span", { id: "found", class: "note", "aria-live": "polite" });
@@ -73,14 +72,11 @@ export function addFilters(state, askAll, changed) {
       suggested.value = query.suggested || "";
       if (owner) owner.value = query.owner || "";
       confidence.value = query.confidence;
-      shown.textContent = query.confidence ? `≥ ${percent(query.confidence)}` : "any";
+      showConfidence();
       if (document.activeElement !== search) search.value = query.search;
-      const parts = [];
-      if (query.rows) parts.push(plural(query.rows.length, "row"));
-      const narrowed = query.rows || query.given || query.suggested || query.owner || query.confidence || query.search;
       chips.replaceChildren(
-        ...parts.map((text) => make("span", { class: "chip" }, `selected on the map: ${text}`)),
-        ...(narrowed ? [make("button", { type: "button", class: "quiet chip", onclick: clear }, "Clear filters")] : []),
+        query.rows ? make("span", { class: "chip" }, `selected on the map: ${plural(query.rows.length, "row")}`) : "",
+        state.narrowed ? make("button", { type: "button", class: "quiet chip", onclick: clear }, "Clear filters") : "",
       );
       const { asked } = strip;
       again.hidden = !asked.possible || !(asked.changed || asked.running);

@@ -1,6 +1,6 @@
 // Many rows at once: cards to select, and one decision for all of them.
 
-import { byId, make, named, percent, picture, plural, whole } from "./dom.js";
+import { byId, empty, make, named, percent, picture, plural, whole } from "./dom.js";
 import { decisionText, tag } from "./card.js";
 
 export function showGrid(state, { open, select, selectAll, note, page }) {
@@ -34,8 +34,7 @@ export function showGrid(state, { open, select, selectAll, note, page }) {
       button("all", chosenAll(state) ? "Select none" : "Select all", queue.items.length > 0, selectAll)),
     queue.items.length
       ? make("div", { class: "tiles", role: "listbox", "aria-multiselectable": "true", "aria-label": "Rows" }, cards)
-      : make("div", { class: "empty" }, make("h2", null, "No row here."),
-          make("p", null, "Choose another queue, or clear the filters.")),
+      : empty("No row here.", "Choose another queue, or clear the filters."),
     make("div", { class: "pager" },
       make("span", { class: "note" }, queue.total ? `${whole(state.offset + 1)} to ${whole(last)} of ${whole(queue.total)}` : ""),
       make("button", { type: "button", class: "quiet", disabled: state.offset === 0, onclick: () => page(-1) }, "Previous"),

@@ -1,6 +1,6 @@
 // The page as a whole: what is shown, what keys do, what is sent to the server.
 
-import { beginPictures, byId, make, named, percent, plural, say, store, stored, unique } from "./dom.js";
+import { beginPictures, byId, empty, make, named, percent, plural, say, store, stored, unique } from "./dom.js";
 import { Refused, ask, leave, page } from "./server.js";
 import { addFilters } from "./filters.js";
 import { showCard } from "./card.js";
@@ -13,7 +13,11 @@ import { askNote, askReviewer, chooseLabel, close, isOpen, showFinish, showHelp 
 const state = {
   about: null, strip: null, queue: null, item: null, reviewer: "", view: "one", offset: 0, pinned: null,
   query: { kind: "suspects", given: null, suggested: null, owner: null, confidence: 0, search: "", rows: null },
-  selected: new Set(), focus: 0, anchor: 0, busy: false, narrowed: false, finished: false,
+  selected: new Set(), focus: 0, anchor: 0, busy: false, finished: false,
+  get narrowed() {
+    const { given, suggested, owner, confidence, search, rows } = this.query;
+    return Boolean(given || suggested || owner || confidence || search || rows);
+  },
 };
 const SIZES = { one: 25, grid: 60, map: 1, confusion: 1 };
 const ACTIONS = [
@@ -88,12 +92,8 @@ let newest = 0; // answers may overtake each other; only the one asked for last 
 
 async function refresh() {
   const asked = ++newest;
-  try {
-    const answer = await ask("api/queue", wanted());
-    if (asked === newest) take(answer);
-  } catch (error) {
-    refused(error);
-  }
+  const answer = await ask("api/queue", wanted()).catch(refused);
+  if (answer && asked === newest) take(answer);
 }
 
 function take(answer) {
@@ -108,8 +108,6 @@ function take(answer) {
   state.queue = answer.queue;
   state.offset = answer.queue.offset;
   state.item = answer.item;
-  const { query } = state;
-  state.narrowed = Boolean(query.given || query.suggested || query.owner || query.confidence || query.search || query.rows);
   render();
 }
 
@@ -122,6 +120,10 @@ function refused(error) {
 const subject = () => (state.view === "grid"
   ? state.selected.size ? [...state.selected] : state.queue.items[state.focus] ? [state.queue.items[state.focus].row] : []
   : state.view === "one" && state.item ? [state.item.row] : []);
+
+const decision = (rows, action, note) => ({
+  ...wanted(), rows, action, note, label: null, reviewer: state.reviewer, batch: unique(), queue: state.query.kind,
+});
 
 async function decide(action, label) {
   const rows = subject();
@@ -136,10 +138,7 @@ async function decide(action, label) {
   const opened = state.pinned;
   state.pinned = null;
   try {
-    const answer = await ask("api/decide", {
-      ...wanted(), rows, action, label: label ?? null, note, reviewer: state.reviewer, batch: unique(),
-      queue: state.query.kind,
-    });
+    const answer = await ask("api/decide", { ...decision(rows, action, note), label: label ?? null });
     state.selected.clear();
     take(answer);
     const done = { keep: "Kept", fix: "Fixed", label: `Labelled ${named(label ?? "")}`, drop: "Dropped", unsure: "Unsure" }[action];
@@ -160,17 +159,11 @@ function draft() {
 }
 
 async function writeNote(rows, note, open) {
-  try {
-    const answer = await ask("api/decide", {
-      ...wanted(), open, rows, action: "note", note, label: null, reviewer: state.reviewer,
-      batch: unique(), queue: state.query.kind,
-    });
-    byId("note")?.removeAttribute("data-row"); // written, so no draft any more
-    take(answer);
-    say(rows.length > 1 ? `Note saved for ${plural(rows.length, "row")}.` : "Note saved.");
-  } catch (error) {
-    refused(error);
-  }
+  const answer = await ask("api/decide", { ...decision(rows, "note", note), open }).catch(refused);
+  if (!answer) return;
+  byId("note")?.removeAttribute("data-row"); // written, so no draft any more
+  take(answer);
+  say(rows.length > 1 ? `Note saved for ${plural(rows.length, "row")}.` : "Note saved.");
 }
 
 const saveNote = () => (draft() ? writeNote([state.item.row], draft(), state.item.row) : null);
@@ -203,14 +196,10 @@ async function undo() {
 async function askAll() {
   const { asked } = state.strip;
   if (!asked.possible || asked.running || state.finished) return;
-  try {
-    await ask("api/again", {});
-    asked.running = true;
-    filters.show();
-    say("The voters are being fitted again; go on meanwhile.");
-  } catch (error) {
-    refused(error);
-  }
+  if (!await ask("api/again", {}).catch(refused)) return;
+  asked.running = true;
+  filters.show();
+  say("The voters are being fitted again; go on meanwhile.");
 }
 
 // Others may decide too, in another tab or on another machine.
@@ -327,11 +316,8 @@ async function draw() {
 async function openRow(row) {
   await saveNote();
   state.pinned = row;
-  if (state.view === "one") await refresh();
-  else {
-    state.view = "one";
-    await refresh();
-  }
+  state.view = "one";
+  await refresh();
   byId("row-title")?.focus({ preventScroll: true });
 }
 
@@ -359,10 +345,10 @@ function turn(by) {
 function ended() {
   state.finished = true;
   if (isOpen()) close();
-  for (const id of ["strip", "estimated", "stop", "filters", "sentence", "actions", "views", "lost"]) byId(id).hidden = true;
-  byId("finish").hidden = true;
-  byId("work").replaceChildren(make("div", { class: "empty" }, make("h2", null, "Finished."),
-    make("p", null, "Every decision is in the journal. You can close this page.")));
+  for (const id of ["strip", "estimated", "stop", "filters", "sentence", "actions", "views", "lost", "finish"]) {
+    byId(id).hidden = true;
+  }
+  byId("work").replaceChildren(empty("Finished.", "Every decision is in the journal. You can close this page."));
 }
 
 listen(state, {
