@@ -106,15 +106,16 @@ class RowCells:
         return found
 
     def _take(self, name: str, rows: IndexArray) -> list[Any]:
-        if isinstance(self._cells, pa.Table):
-            contents: list[Any] = self._cells.column(name).take(pa.array(rows)).to_pylist()
+        column: Any = self._cells[name]
+        if isinstance(column, pa.ChunkedArray):
+            contents: list[Any] = column.take(pa.array(rows)).to_pylist()
             return contents
-        return [None if _is_gap(cell) else cell for cell in self._cells[name][rows].tolist()]
+        return [None if _is_gap(cell) else cell for cell in column[rows].tolist()]
 
     def _std(self, name: str) -> float | None:
         """Return the standard deviation of a column of numbers, None for other columns."""
         if name not in self._stds:
-            n_rows = len(self._cells.column(name) if isinstance(self._cells, pa.Table) else self._cells[name])
+            n_rows = len(self._cells[name])
             cells = self._take(name, np.arange(0, n_rows, max(1, n_rows // _SAMPLED)))
             there = [cell for cell in cells if cell is not None and cell != ""]
             numbers = [number for number in map(self._number, there) if number is not None]

@@ -30,16 +30,11 @@ class Thumbnails(NamedTuple):
 
 
 class Images:
-    """The images of the training points, checked.
+    """The images of the training points, checked: of shape (n_train, height, width[, channels]), or file paths.
 
-    Parameters
-    ----------
-    images : array of shape (n_train, height, width) or (n_train, height, width, channels), or n_train file paths
-        Arrays of bytes or booleans are taken as they are; other numbers are scaled so that the smallest of all
-        is black and the largest white. Files that cannot be shown leave a blank.
-    n_train : int
-    root : path-like, optional
-        Folder that paths are relative to, and outside of which no file is opened.
+    Arrays of bytes or booleans are taken as they are; other numbers are scaled so that the smallest of all is black and
+    the largest white. Files that cannot be shown leave a blank; paths are relative to a root, outside of which no file
+    is opened.
     """
 
     def __init__(self, images: Any, n_train: int, root: str | os.PathLike[str] | None = None) -> None:

@@ -1,8 +1,8 @@
 """The page on which a person decides about suspects.
 
-    table, or label errors ──► _start ──► _desk ──► _server ──► assets        the page, in a browser
-                                            │          └── _guard             who may ask
-                                            ▼
+    table, or label errors ──► _start ──► _service ──► _server ──► assets     the page, in a browser
+                                             │            └── _guard          who may ask
+                                             ▼
                       _session ◄── _journal ◄── decisions                     SQLite; appended, never changed
                        │  │  └── _record                                      what holds, who disagrees
                        │  └── _nearest_lists, _live, _scores                  neighbours, values, scores: exact at once

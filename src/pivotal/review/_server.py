@@ -13,11 +13,12 @@ from pivotal.report.encode import as_text
 from pivotal.review._guard import Guard
 from pivotal.review._queues import Query, as_rows
 from pivotal.review._service import ReviewService
-from pivotal.review._session import Session
 from pivotal.review._views import Views
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+
+Answer = Callable[[Views, dict[str, Any]], Any]
 
 _SCRIPTS: Final = ("main", "dom", "server", "card", "grid", "chart", "dialogs", "filters", "keys", "strip")
 _FILES: Final = {
@@ -40,18 +41,18 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> ASGIApp:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    def json_of(answer: Callable[[Session, Views, dict[str, Any]], Any]) -> Callable[[Request], Awaitable[Response]]:
-        """Make an endpoint of a function of the session and of what the page sent."""
+    def json_of(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        """Make an endpoint of a function of what there is to see and of what the page sent."""
 
         async def endpoint(request: Request) -> Response:
-            session, views = service.session, service.views
-            if session is None or views is None:
+            views = service.views
+            if views is None:
                 return JSONResponse(service.progress(), 503)
             try:
                 content = json.loads(await request.body()) if request.method == "POST" else dict(request.path_params)
                 if not isinstance(content, dict):
                     raise ValueError("a request must be an object of JSON.")
-                return JSONResponse(await run_in_threadpool(_locked, session, answer, views, content))
+                return JSONResponse(await run_in_threadpool(_locked, answer, views, content))
             except (ValueError, RecursionError) as error:
                 return JSONResponse({"error": str(error)}, 400)
             except sqlite3.Error as error:  # a full disk, a journal that another process holds
@@ -60,8 +61,8 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> ASGIApp:
 
         return endpoint
 
-    def about(session: Session, views: Views, _: dict[str, Any]) -> Any:
-        session.sync()
+    def about(views: Views, _: dict[str, Any]) -> Any:
+        views.session.sync()
         cleaned = None if service.outputs is None else service.outputs.format
         return {**views.about(), "strip": views.strip(), "cleaned": cleaned}
 
@@ -80,9 +81,9 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> ASGIApp:
 
     async def pulse(request: Request) -> Response:
         service.seen(request.query_params.get("page", "")[:64])
-        session = service.session
-        if session is None or service.views is None:
+        if service.views is None:
             return JSONResponse(service.progress(), 503)
+        session = service.views.session
         await run_in_threadpool(session.sync)
         state = {"version": session.mark, "finished": service.finished.is_set(), "asking": session.is_asking}
         return JSONResponse({**state, "failed": service.asking_failed})
@@ -135,11 +136,13 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> ASGIApp:
             Route("/api/finish", finish, methods=["POST"]),
             Route("/api/again", again, methods=["POST"]),
             Route("/api/about", json_of(about)),
-            Route("/api/strip", json_of(lambda _, views, __: views.strip())),
-            Route("/api/item/{row:int}", json_of(lambda session, views, item: views.item(_row(item["row"], session)))),
+            Route("/api/strip", json_of(lambda views, _: views.strip())),
+            Route("/api/item/{row:int}", json_of(lambda views, item: views.item(_row(views, item["row"])))),
             Route("/api/queue", json_of(_queue), methods=["POST"]),
-            Route("/api/map", json_of(_map), methods=["POST"]),
-            Route("/api/confusion", json_of(_confusion), methods=["POST"]),
+            Route("/api/map", json_of(lambda views, asked: views.map(_query(views, asked))), methods=["POST"]),
+            Route(
+                "/api/confusion", json_of(lambda views, asked: views.confusion(_query(views, asked))), methods=["POST"]
+            ),
             Route("/api/decide", json_of(_decide), methods=["POST"]),
             Route("/api/undo", json_of(_undo), methods=["POST"]),
             Route("/api/picture/{row:int}", picture),
@@ -149,30 +152,22 @@ def make_app(service: ReviewService, token: str, hosts: list[str]) -> ASGIApp:
     return Guard(app, token, hosts)
 
 
-def _locked(session: Session, answer: Callable[..., Any], views: Views, content: dict[str, Any]) -> Any:
-    with session.lock:
-        return answer(session, views, content)
+def _locked(answer: Answer, views: Views, content: dict[str, Any]) -> Any:
+    with views.session.lock:
+        return answer(views, content)
 
 
-def _queue(session: Session, views: Views, content: dict[str, Any]) -> Any:
-    session.sync()
-    return _shown(session, views, content)
+def _queue(views: Views, content: dict[str, Any]) -> Any:
+    views.session.sync()
+    return _shown(views, content)
 
 
-def _confusion(session: Session, views: Views, content: dict[str, Any]) -> Any:
-    return views.confusion(Query.of(content.get("query"), len(session.subject)))
-
-
-def _map(session: Session, views: Views, content: dict[str, Any]) -> Any:
-    return views.map(Query.of(content.get("query"), len(session.subject)))
-
-
-def _decide(session: Session, views: Views, content: dict[str, Any]) -> Any:
-    rows = as_rows(content.get("rows"), len(session.subject))
+def _decide(views: Views, content: dict[str, Any]) -> Any:
+    rows = as_rows(content.get("rows"), len(views.session.subject))
     if not rows:
         raise ValueError("a decision must be about at least one row; got none.")
     label = content.get("label")
-    entries = session.decide(
+    entries = views.session.decide(
         rows,
         _text(content, "action"),
         label=None if label is None else _text(content, "label"),
@@ -181,28 +176,32 @@ def _decide(session: Session, views: Views, content: dict[str, Any]) -> Any:
         note=_text(content, "note", _LONGEST_NOTE, needed=False),
         queue=_text(content, "queue", 100),
     )
-    return {"written": len(entries), **_shown(session, views, content)}
+    return {"written": len(entries), **_shown(views, content)}
 
 
-def _undo(session: Session, views: Views, content: dict[str, Any]) -> Any:
-    undone = session.undo(reviewer=_text(content, "reviewer", 200), batch=_text(content, "batch", 200))
-    return {**_shown(session, views, content), "undone": [entry.row for entry in undone]}
+def _undo(views: Views, content: dict[str, Any]) -> Any:
+    undone = views.session.undo(reviewer=_text(content, "reviewer", 200), batch=_text(content, "batch", 200))
+    return {**_shown(views, content), "undone": [entry.row for entry in undone]}
 
 
-def _shown(session: Session, views: Views, content: dict[str, Any]) -> dict[str, Any]:
+def _shown(views: Views, content: dict[str, Any]) -> dict[str, Any]:
     """Return the strip, a page of the queue, and all that is known of the row to look at."""
-    query = Query.of(content.get("query"), len(session.subject))
+    query = _query(views, content)
     offset, limit = (_count(content.get(name, default)) for name, default in (("offset", 0), ("limit", 20)))
     page = views.queue(query, offset, min(limit, _MOST))
     wanted = content.get("open")
     if wanted is None and page["items"]:
         wanted = page["items"][0]["row"]
-    item = None if wanted is None else views.item(_row(wanted, session))
-    return {"strip": views.strip(), "queue": page, "item": item, "n_classes": len(session.classes)}
+    item = None if wanted is None else views.item(_row(views, wanted))
+    return {"strip": views.strip(), "queue": page, "item": item, "n_classes": len(views.session.classes)}
 
 
-def _row(content: Any, session: Session) -> int:
-    return as_rows([content], len(session.subject))[0]
+def _query(views: Views, content: dict[str, Any]) -> Query:
+    return Query.of(content.get("query"), len(views.session.subject))
+
+
+def _row(views: Views, content: Any) -> int:
+    return as_rows([content], len(views.session.subject))[0]
 
 
 def _count(content: Any) -> int:

@@ -123,12 +123,10 @@ class Session:
         finally:
             self._asking.release()
 
-    def sync(self) -> bool:
-        """Read what others have appended to the journal; return whether there was anything."""
+    def sync(self) -> None:
+        """Read what others have appended to the journal."""
         with self.lock:
-            entries = self.journal.since(self.record.last)
-            self._take(entries)
-            return bool(entries)
+            self._take(self.journal.since(self.record.last))
 
     def decide(
         self, rows: Iterable[int], action: str, *, label: str | None, reviewer: str, batch: str, note: str, queue: str

@@ -27,13 +27,13 @@ class Views:
     """Says what there is to see."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self.session = session
         self._planted: dict[int, str] | None = None
         self._mapped: tuple[IndexArray, Any, list[str], str] | None = None
 
     def about(self) -> dict[str, Any]:
         """Return what stays the same."""
-        session, subject = self._session, self._session.subject
+        session, subject = self.session, self.session.subject
         owners = subject.owners
         names = [] if owners is None else sorted({as_text(owner, 200) for owner in np.unique(owners.astype(str))[:500]})
         kinds = [(name, *words) for name, words in KINDS.items()]
@@ -59,14 +59,14 @@ class Views:
 
     def classes(self) -> list[dict[str, Any]]:
         """Return the classes with the numbers of their rows at present."""
-        session = self._session
+        session = self.session
         names, live = session.classes.names, session.live
         counts = np.bincount(live.codes[live.alive], minlength=len(names))
         return [{"name": name, "count": int(counts[code])} for code, name in enumerate(names[:_CLASSES])]
 
     def strip(self) -> dict[str, Any]:
         """Return how the review stands."""
-        session, record, scores = self._session, self._session.record, self._session.scores
+        session, record, scores = self.session, self.session.record, self.session.scores
         rulings = list(record.rulings())
         sure = [entry for entry in rulings if entry.action != "unsure"]
         seen = [entry for entry in sure if entry.queue != "random"]
@@ -116,7 +116,7 @@ class Views:
 
     def queue(self, query: Query, offset: int, limit: int) -> dict[str, Any]:
         """Return one page of a queue."""
-        session = self._session
+        session = self.session
         total, rows = session.select(query, offset + limit)
         offset = min(offset, max(0, total - 1))
         if offset + limit > len(rows):  # an offset beyond the end was asked for
@@ -127,7 +127,7 @@ class Views:
 
     def brief(self, row: int) -> dict[str, Any]:
         """Return what a list shows of a row."""
-        session, subject, scores = self._session, self._session.subject, self._session.scores
+        session, subject, scores = self.session, self.session.subject, self.session.scores
         names = session.classes.names
         ruling = session.record.ruling(row)
         suggests = scores.suggested[row] != session.live.codes[row]
@@ -149,7 +149,7 @@ class Views:
 
     def item(self, row: int) -> dict[str, Any]:
         """Return all that is known of a row."""
-        session, subject = self._session, self._session.subject
+        session, subject = self.session, self.session.subject
         one = np.array([row])
         near = session.live.neighbors(one, _NEIGHBORS)[0]
         votes = session.live.votes(one)[0]
@@ -177,7 +177,7 @@ class Views:
 
     def confusion(self, query: Query) -> dict[str, Any]:
         """Return how many suspects have each pair of given and suggested label, the most frequent pairs first."""
-        session = self._session
+        session = self.session
         _, rows = session.select(query, len(session.subject))
         names = session.classes.names
         pairs = session.classes.given[rows].astype(np.int64) * len(names) + session.scores.suggested[rows]
@@ -193,7 +193,7 @@ class Views:
 
     def map(self, query: Query) -> dict[str, Any]:
         """Return places of some rows on a plane, what to colour them by, and which of them a query's filters leave."""
-        session, subject, scores = self._session, self._session.subject, self._session.scores
+        session, subject, scores = self.session, self.session.subject, self.session.scores
         if self._mapped is None:
             shown = self._chosen_for_map()
             self._mapped = (shown, *project(subject.X, session.first_values, shown, 0))
@@ -219,7 +219,7 @@ class Views:
 
     def _chosen_for_map(self) -> IndexArray:
         """Return the rows on the map: all, or the suspects and a random sample."""
-        session = self._session
+        session = self.session
         n_rows = len(session.subject)
         if n_rows <= _MAPPED:
             return np.arange(n_rows)
@@ -231,7 +231,7 @@ class Views:
 
     def _caught(self) -> dict[str, int] | None:
         """Return how many of the labels that are known to be wrong were changed or dropped, and to the right one."""
-        session, truth = self._session, self._session.subject.truth
+        session, truth = self.session, self.session.subject.truth
         if truth is None:
             return None
         if self._planted is None:

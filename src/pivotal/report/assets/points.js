@@ -1,40 +1,24 @@
 // The points: the map, the suspects, the table of all of them, and what is shown of one that was chosen.
 
 const points = (() => {
-  const raw = report.points;
-  const value = unpack(raw.value);
-  const index = unpack(raw.index);
-  const label = unpack(raw.label);
-  const owner = unpack(raw.owner);
-  const response = unpack(raw.response);
-  const error = unpack(raw.error);
-  const half = unpack(raw.half_width);
-  const neighbours = unpack(raw.neighbours);
-  const none = raw.none; // stands for no neighbour
+  const raw = Object.fromEntries(Object.entries(report.points).map(([name, content]) =>
+    [name, content?.type ? unpack(content) : content]));
+  const { value, index, label, owner, response, half_width: half, neighbours, width, none } = raw; // none: no neighbour
   return {
-    value,
-    index,
-    error,
-    response,
+    ...raw, // of `sign`, 0 harms, 1 cannot be told, 2 helps
     low: half && ((at) => value[at] - half[at]),
     high: half && ((at) => value[at] + half[at]),
-    best: unpack(raw.best),
-    worst: unpack(raw.worst),
-    sign: unpack(raw.sign), // 0 harms, 1 cannot be told, 2 helps
-    rank: unpack(raw.rank),
     count: value.length,
-    text: raw.text,
     hasLabel: Boolean(label || response),
     hasOwner: Boolean(owner),
     id: (at) => (raw.ids ? raw.ids[at] : String(index[at])),
     named: Boolean(raw.ids),
-    label: (at) => (label ? raw.labels[label[at]] : minus(String(Number(response[at].toPrecision(6))))),
+    label: (at) => (label ? raw.labels[label[at]] : tick(response[at])),
     owner: (at) => raw.owners[owner[at]],
     image: (at) => (raw.images ? raw.images[at] : undefined),
     hasImages: Boolean(raw.images),
-    sharp: raw.sharp,
     neighbours: (at) =>
-      neighbours ? [...neighbours.subarray(at * raw.width, (at + 1) * raw.width)].filter((other) => other !== none) : [],
+      neighbours ? [...neighbours.subarray(at * width, (at + 1) * width)].filter((other) => other !== none) : [],
   };
 })();
 const valueText = formatter(points.value);
@@ -85,7 +69,7 @@ function describe(at) {
 
 // The row's own columns beside those of its neighbours, differences first; the texts where there are any.
 function compare(at, near) {
-  const cells = report.points.cells;
+  const { cells } = points;
   const there = cells ? near.filter((other) => cells.rows[other]) : [];
   const own = cells && cells.rows[at];
   const lines = own && there.length
@@ -331,7 +315,7 @@ let found = [...points.value.keys()]; // the points that the search leaves, whic
     table.keep(found);
     nameDownload();
   });
-  byId("points-note").textContent = report.points.note;
+  byId("points-note").textContent = points.note;
 }
 
 // --------------------------------------------------------------------------------------------------------- download

@@ -14,11 +14,10 @@ export function make(tag, attributes, ...children) {
   return element;
 }
 
-export function unpack(packed) {
-  if (!packed) return null;
+export function unpack({ type, data }) {
   const types = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f8: Float64Array };
-  const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
-  return new types[packed.type](bytes.buffer);
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  return new types[type](bytes.buffer);
 }
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
