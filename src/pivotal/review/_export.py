@@ -20,7 +20,6 @@ _COLUMNS: Final = (
     "row", "id", "action", "from", "to", "reviewer", "at", "why", "suggested", "confidence", "score", "queue", "holds",
 )  # fmt: skip
 _WRITTEN: Final = ("csv", "tsv", "json", "jsonl", "parquet", "feather", "npz", "xlsx")
-_SUFFIXES: Final = {"npy": "npz"}  # two files cannot be downloaded as one
 
 
 def decisions_frame(session: Session) -> pd.DataFrame:
@@ -84,7 +83,9 @@ class Outputs:
         """Format of the cleaned table; CSV where it came from a database or a folder. None where there is no table."""
         if self._table is None:
             return None
-        form = _SUFFIXES.get(self._table.format, self._table.format)
+        form = self._table.format
+        if form == "npy":  # two files cannot be downloaded as one
+            return "npz"
         return form if form in _WRITTEN else "csv"
 
     def cleaned(self) -> Table:

@@ -31,11 +31,6 @@ _HEADERS: Final = (
 _LARGEST: Final = 2**21  # bytes of a request: more than a hundred thousand row numbers
 
 
-def new_token() -> str:
-    """Return a secret for an address: 256 bits."""
-    return secrets.token_urlsafe(32)
-
-
 class Guard:
     """Lets requests through that come from the page itself, and nothing else.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import secrets
 import socket
 import threading
 import time
 import webbrowser
 from typing import Any, Final, Self
 
-from pivotal.review._guard import new_token
 from pivotal.review._server import make_app
 from pivotal.review._service import ReviewService
 
@@ -56,7 +56,7 @@ class Server:
         self._socket = _bound(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.is_public = host not in _LOOPBACK
-        token = new_token()
+        token = secrets.token_urlsafe(32)  # 256 bits
         shown = _own_name() if host in _ANY else host
         self.url = f"http://{_in_url(shown)}:{self.port}/{token}/"
         app: Any = make_app(service, token, [f"{_in_url(name)}:{self.port}" for name in _names(host)])

@@ -39,11 +39,10 @@ class ReviewService:
         self._prepare = prepare
         self._pages: dict[str, float] = {}
         self._closed_at: float | None = None
-        self._thread = threading.Thread(target=self._work, name="pivotal-review-prepare", daemon=True)
 
     def start(self) -> None:
         """Begin to prepare."""
-        self._thread.start()
+        threading.Thread(target=self._work, name="pivotal-review-prepare", daemon=True).start()
 
     def _work(self) -> None:
         try:

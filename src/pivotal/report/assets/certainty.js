@@ -16,10 +16,7 @@ if (report.certainty) {
   // Bars that float: from 0 to where they begin nothing is drawn. Each sign has a stack of its own.
   const bars = ({ shade, sign: kind }) => {
     const own = rank.map((_, at) => at).filter((at) => sign[at] === kind);
-    const part = (from, to) => own.map((at) => [rank[at], to(at) - from(at)]);
-    const zero = () => 0;
-    const top = (at) => Math.max(0, high[at]);
-    const bottom = (at) => Math.min(0, low[at]);
+    const part = (size) => own.map((at) => [rank[at], size(at)]);
     const inner = (at) => (low[at] > 0 ? low[at] : high[at] < 0 ? high[at] : 0);
     const bar = (data, seen) => ({
       type: "bar", stack: shade, barWidth: Math.max(1, Math.floor((host.clientWidth - 80) / rank.length) - 1),
@@ -27,9 +24,9 @@ if (report.certainty) {
       itemStyle: { color: seen ? colour(shade) : "transparent", opacity: seen ? 0.35 : 0 },
     });
     return [
-      bar(part(zero, inner), false),
-      bar(own.map((at) => [rank[at], top(at) - Math.max(inner(at), 0)]), true),
-      bar(own.map((at) => [rank[at], bottom(at) - Math.min(inner(at), 0)]), true),
+      bar(part(inner), false),
+      bar(part((at) => Math.max(0, high[at]) - Math.max(inner(at), 0)), true),
+      bar(part((at) => Math.min(0, low[at]) - Math.min(inner(at), 0)), true),
       { type: "scatter", symbolSize: 4, itemStyle: { color: colour(shade) }, z: 3,
         data: own.map((at) => [rank[at], value[at], at]) },
     ];

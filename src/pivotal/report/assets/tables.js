@@ -13,24 +13,23 @@ function addTable(host, { caption, columns, rows, sorted, descending, size, deta
 
   const body = make("tbody");
   const heads = columns.map((entry, at) => {
-    const button = make("button", { type: "button" }, entry.title, make("span", { "aria-hidden": "true" }));
-    button.addEventListener("click", () => {
+    const sort = () => {
       down = at === column ? !down : entry.first === "down";
       column = at;
       page = 0;
       show();
-    });
-    return make("th", { scope: "col", class: classes(entry) }, entry.value ? button : entry.title);
+    };
+    return make("th", { scope: "col", class: classes(entry) }, entry.value
+      ? make("button", { type: "button", onclick: sort }, entry.title, make("span", { "aria-hidden": "true" }))
+      : entry.title);
   });
   const table = make("table", null, make("thead", null, make("tr", null, ...heads)), body);
   if (caption) table.prepend(make("caption", null, caption));
   const position = make("span", { "aria-live": "polite" });
-  const back = make("button", { type: "button", class: "quiet" }, "Previous");
-  const on = make("button", { type: "button", class: "quiet" }, "Next");
+  const back = make("button", { type: "button", class: "quiet", onclick: () => turn(-1) }, "Previous");
+  const on = make("button", { type: "button", class: "quiet", onclick: () => turn(1) }, "Next");
   const pager = make("div", { class: "pager" }, position, back, on);
   host.append(make("div", { class: "table" }, table), pager);
-  back.addEventListener("click", () => turn(-1));
-  on.addEventListener("click", () => turn(1));
 
   function classes({ kind, wide }) {
     return [kind, wide && "wide"].filter(Boolean).join(" ") || null;
