@@ -173,7 +173,7 @@ def test_what_cannot_be_told_apart_is_refused_with_a_checkpoint_alone(tmp_path: 
 
 def test_another_version_is_another_valuation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(tmp_path).compute()
-    monkeypatch.setattr("pivotal.valuation.dask.run_identity.__version__", "99.0")
+    monkeypatch.setattr("pivotal.valuation.dask.graph.__version__", "99.0")
     message = rf"with other version of pivotal \({re.escape(pivotal.__version__)}; this is 99\.0\)\. Use another folder"
     with pytest.raises(ValueError, match=message):
         ask(tmp_path)

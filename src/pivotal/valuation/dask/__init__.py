@@ -15,7 +15,6 @@ Training points come in *shards*, queries in *blocks*, both cut by rows; every t
     blocks       finished blocks as bytes, believed only after every number was looked at
     folder       files that all workers see, on a disk or in a bucket
     checkpoint   finished blocks in a folder, for a valuation that is resumed
-    identity     what tells a valuation from any other
     lazy         the result: what stands for `Values` until they are computed
 
 What moves between workers is lists of neighbours: their number grows with the queries, never with the points.

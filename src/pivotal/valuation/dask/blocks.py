@@ -18,8 +18,6 @@ from pivotal.neighbors import is_exact
 from pivotal.valuation.dask.dask_tasks import NOT_MEASURED, Account, Parts
 from pivotal.valuation.dask.recipe import TaskPlan
 
-__all__ = ["FORMAT", "Expected", "pack", "unpack"]
-
 FORMAT: Final = 5
 """Number of the way in which blocks are written; another number is another checkpoint."""
 
@@ -67,39 +65,18 @@ class Expected:
 
 
 def pack(parts: Parts, identity: str) -> bytes:
-    """Return a block as the bytes of an npz file; equal blocks give equal bytes.
-
-    Parameters
-    ----------
-    parts : Parts
-        Values of the neighbours, and what the queries count besides.
-    identity : str
-        Hexadecimal digits that tell the valuation from any other.
-    """
+    """Return a block as the bytes of an npz file; equal blocks give equal bytes."""
     content = {field.name: getattr(parts, field.name) for field in fields(parts) if field.name != "account"}
     content |= {name: entry for name, entry in parts.account._asdict().items() if entry is not None}
     content["identity"] = np.frombuffer(bytes.fromhex(identity), np.uint8)
-    buffer = io.BytesIO()
     arrays: dict[str, Any] = {name: np.asarray(entry, dtype=_KINDS[name]) for name, entry in content.items()}
+    buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
 def unpack(content: bytes, expected: Expected) -> Parts:
-    """Return the block that `pack` was given.
-
-    Parameters
-    ----------
-    content : bytes
-        Of a file of unknown origin.
-    expected : Expected
-        What it must agree with.
-
-    Raises
-    ------
-    ValueError
-        If it does not; the message says in what.
-    """
+    """Return the block that `pack` was given; a ValueError says in what a file of unknown origin is none."""
     try:
         arrays = _read_arrays(content)
     except ValueError:
@@ -108,20 +85,10 @@ def unpack(content: bytes, expected: Expected) -> Parts:
         raise ValueError(f"{type(error).__name__}: {error}") from error
     if bytes(arrays.pop("identity")).hex() != expected.identity:
         raise ValueError("it belongs to another valuation, or to data that were changed since")
-    scalars = {name: arrays.pop(name) for name in _SCALARS}
-    account = Account(
-        arrays.pop("full_utility"),
-        arrays.pop("empty_utility"),
-        arrays.pop("dropped"),
-        arrays.pop("weights", None),
-        float(scalars["utility_range"]),
-        int(scalars["depth"]),
-        float(scalars["error"]),
-        bool(scalars["short"]),
-        float(scalars["recall"]),
-    )
+    counted: dict[str, Any] = {name: arrays.pop(name, None) for name in Account._fields}
+    account = Account(**{**counted, **{name: counted[name].item() for name in _SCALARS}})
     _check_account(account, expected)
-    parts = Parts(arrays["points"], arrays["values"], arrays["starts"], arrays["queries"], account)
+    parts = Parts(**arrays, account=account)
     _check_parts(parts, expected)
     return parts
 

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -20,19 +19,14 @@ from pivotal.valuation.dask.blocks import Expected, pack, unpack
 from pivotal.valuation.dask.dask_tasks import Parts
 from pivotal.valuation.dask.folder import Folder
 
-__all__ = ["Checkpoint", "Identity"]
-
 _ABOUT: Final = "valuation.json"
 _ABOUT_BYTES: Final = 2**20
 _BLOCK: Final = re.compile(r"block-(0|[1-9]\d{0,17})\.npz")
 
 _READABLE: Final = ("version of pivotal", "format of blocks")
 
-Identity = Mapping[str, str | Mapping[str, str]]
+Identity = dict[str, str | dict[str, str]]
 """What tells a valuation from any other, by name: a token, or several of them."""
-
-Plain = dict[str, str | dict[str, str]]
-"""The same as JSON has it."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +57,6 @@ class Checkpoint:
     def open(self, about: Identity) -> tuple[Self, frozenset[int]]:
         """Return the checkpoint of a valuation, and which blocks are finished; a new folder becomes its own.
 
-        Parameters
-        ----------
-        about : mapping of str to str, or to a mapping of str to str
-            What tells this valuation from any other: data, settings, how queries are cut.
-
         Raises
         ------
         OSError
@@ -75,8 +64,7 @@ class Checkpoint:
         ValueError
             If it belongs to another valuation.
         """
-        plain = {name: token if isinstance(token, str) else dict(token) for name, token in about.items()}
-        content = json.dumps(plain, indent=1, sort_keys=True).encode()
+        content = json.dumps(about, indent=1, sort_keys=True).encode()
         try:
             names = self.folder.names()
             if _ABOUT not in names:
@@ -85,7 +73,7 @@ class Checkpoint:
             raise OSError(
                 f"cannot use {self.url} as a checkpoint: {first_line(error)}. Give a folder that can be written."
             ) from error
-        self._compare(self._read(_ABOUT, _ABOUT_BYTES), plain)  # ours, or that of who was first
+        self._compare(self._read(_ABOUT, _ABOUT_BYTES), about)  # ours, or that of who was first
         opened = replace(self, identity=hashlib.sha256(content).hexdigest())
         return opened, frozenset(int(found[1]) for name in names if (found := _BLOCK.fullmatch(name)))
 
@@ -125,7 +113,7 @@ class Checkpoint:
             f"{self.url} is damaged in {self.url}/{name}: {first_line(error)}. Delete that file and run again."
         )
 
-    def _compare(self, content: bytes, about: Plain) -> None:
+    def _compare(self, content: bytes, about: Identity) -> None:
         """Say in what the valuation that a folder belongs to differs."""
         try:
             kept = json.loads(content)

@@ -14,8 +14,6 @@ from pivotal.valuation.dask.checkpoint import Checkpoint
 from pivotal.valuation.dask.dask_tasks import NOT_MEASURED, Candidates, Queries
 from pivotal.valuation.dask.recipe import TaskPlan
 
-__all__ = ["content_of", "measure", "of_content", "sampled_blocks", "search_all"]
-
 _BLOCKS: Final = 50  # that are sampled, at most
 
 
@@ -37,29 +35,15 @@ def sampled_blocks(n_blocks: int) -> frozenset[int]:
 def search_all(plan: TaskPlan, shard: int, points: Any, queries: Queries, n_sampled: int) -> Candidates:
     """Return the nearest points of a shard for some queries of a block, each compared with every point.
 
-    Parameters
-    ----------
-    plan : TaskPlan
-        What was decided from the labels.
-    shard : int
-        Number of the shard.
-    points : array or sparse matrix
-        Its training points.
-    queries : Queries
-        The block.
-    n_sampled : int
-        Number of blocks that are looked at.
+    So many blocks are looked at, of which each has its share of the queries.
     """
     rows, own = _drawn(plan, queries, n_sampled), queries.shard == shard
-    n_points = points.shape[0]
-    depth = min(plan.length, n_points - own)
+    depth = min(plan.length, points.shape[0] - own)
     if depth < 1 or len(rows) == 0:
         nothing = np.empty((len(rows), 0))
         return Candidates(nothing, nothing.astype(np.int64), nothing)
-    recipe = plan.recipe
-    index = as_index(
-        "brute", points, metric=recipe.spec.metric.name, metric_params=recipe.spec.metric.parameters, n_jobs=1
-    )
+    metric = plan.recipe.spec.metric
+    index = as_index("brute", points, metric=metric.name, metric_params=metric.parameters, n_jobs=1)
     if own:
         near, far = index.search_rows(queries.row + rows, depth)
     else:

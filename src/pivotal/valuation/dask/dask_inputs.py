@@ -15,8 +15,6 @@ import numpy as np
 from pivotal.core.labels import as_array
 from pivotal.core.validation import check_features, is_lazy, is_sparse
 
-__all__ = ["RowChunks", "as_points", "as_rows", "need_dask", "row_names", "together"]
-
 
 def need_dask() -> None:
     """Raise unless Dask is installed, with its arrays, dataframes and scheduler."""
@@ -84,15 +82,7 @@ class RowChunks:
 
 
 def together(X: Any, y: Any, x_name: str, y_name: str) -> tuple[RowChunks, RowChunks]:
-    """Return features and labels in the same chunks of rows.
-
-    Parameters
-    ----------
-    X, y
-        As in `as_points` and `as_rows`.
-    x_name, y_name : str
-        What the user calls them.
-    """
+    """Return features and labels, which the user calls so, in the same chunks of rows."""
     if is_frame(X) and is_frame(y) and X.npartitions == y.npartitions:
         X, y = _split(X, y, x_name)
     points = as_points(X, x_name)
@@ -132,15 +122,7 @@ def is_frame(candidate: Any) -> bool:
 
 
 def as_points(X: Any, name: str) -> RowChunks:
-    """Return features as chunks of rows; what they hold is looked at by those that read them.
-
-    Parameters
-    ----------
-    X : dask Array or DataFrame, or anything that `pivotal.value` takes and that is in memory
-        Features.
-    name : str
-        What the user calls them.
-    """
+    """Return features, of Dask or in memory, as chunks of rows; what they hold is looked at by those that read them."""
     import dask.array as da
 
     if isinstance(X, str | os.PathLike):
@@ -168,15 +150,7 @@ def as_points(X: Any, name: str) -> RowChunks:
 
 
 def as_rows(y: Any, name: str) -> RowChunks:
-    """Return labels, weights or names as chunks of rows.
-
-    Parameters
-    ----------
-    y : dask Array, Series or DataFrame of one column, or array-like, of shape (n,)
-        One entry per row.
-    name : str
-        What the user calls it.
-    """
+    """Return labels, weights or names, one per row, as chunks of rows; of a Dask dataframe, its one column."""
     import dask.array as da
 
     by_content = not is_lazy(y) and not isinstance(y, np.memmap)

@@ -18,33 +18,6 @@ from pivotal.neighbors import Index, as_index
 from pivotal.neighbors.lists import nearest_of
 from pivotal.valuation.dask.recipe import TaskPlan
 
-__all__ = [
-    "NOT_MEASURED",
-    "SHORT",
-    "Account",
-    "Candidates",
-    "Count",
-    "Part",
-    "Parts",
-    "Queries",
-    "Shard",
-    "ShardValues",
-    "TooShort",
-    "account_of",
-    "add_parts",
-    "combine",
-    "if_long_enough",
-    "mean_of",
-    "merge",
-    "open_shard",
-    "part_of",
-    "search",
-    "solve",
-    "take_labels",
-    "take_queries",
-]
-
-
 # Lists of more than this part of all points are laid out in the order of the points.
 _SPARSE: Final = 4
 
@@ -182,10 +155,8 @@ def search(plan: TaskPlan, shard: Shard, queries: Queries) -> Candidates:
     n_queries, own = queries.points.shape[0], queries.shard == shard.number
     depth = min(plan.length, len(shard.labels) - own)
     if shard.index is None or depth < 1 or n_queries == 0:
-        empty_utility = np.empty((n_queries, 0))
-        return Candidates(
-            empty_utility, empty_utility.astype(np.int64), shard.labels[:0][empty_utility.astype(np.int64)]
-        )
+        nothing = np.empty((n_queries, 0))
+        return Candidates(nothing, nothing.astype(np.int64), nothing.astype(shard.labels.dtype))
     if own:
         near, far = shard.index.search_self(queries.row, queries.row + n_queries, depth)
     else:
@@ -215,27 +186,25 @@ def solve(plan: TaskPlan, near: Candidates, targets: AnyArray, weights: FloatArr
             "one of them. Repartition one of them."
         )
     if n_queries == 0:
-        nothing, utility_range = np.empty(0), 0.0
-        account = Account(nothing, nothing, nothing, weights, utility_range, plan.depth, 0.0, short=False)
-        none = np.empty(0, np.int64)
+        nothing, none = np.empty(0), np.empty(0, np.int64)
+        account = Account(nothing, nothing, nothing, weights, 0.0, plan.depth, 0.0, short=False)
         return Parts(none, nothing, np.zeros(len(plan.starts), np.int64), none, account)
     votes = spec.votes(near.distances, first)
     points, labels = near.points[:, : plan.depth], near.labels[:, : plan.depth]
     solved = plan.engine.solved_block(points, Block(labels, None if votes is None else votes[:, : plan.depth], targets))
-    values, top_k = solved.values, spec.game.sees_only_top_k(plan.n_classes)
+    values = solved.values
     if weights is not None:
         values *= weights[:, np.newaxis]
     full, empty, dropped, utility_range = solved.utilities
-    short = not top_k and bool((dropped > spec.tol).any())
+    short = not spec.game.sees_only_top_k(plan.n_classes) and bool((dropped > spec.tol).any())
     account = Account(full, empty, dropped, weights, utility_range, *solved.precision, short=short)
     return _by_shard(plan, points, values, account)
 
 
 def _by_shard(plan: TaskPlan, points: IndexArray, values: FloatArray, account: Account) -> Parts:
-    n_train = int(plan.starts[-1])
-    if points.shape[1] * _SPARSE > n_train:
+    if points.shape[1] * _SPARSE > plan.n_train:
         # Most points have a value: in the order of the points, which is that of the shards, none has to be looked for.
-        table = np.zeros((len(points), n_train))
+        table = np.zeros((len(points), plan.n_train))
         np.put_along_axis(table, points, values, axis=1)
         found = [_entries(table[:, first:last], first) for first, last in pairwise(plan.starts)]
         rows, points, values = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -255,11 +224,6 @@ def _entries(table: FloatArray, first: int) -> tuple[IndexArray, IndexArray, Flo
     """Return the queries, points and values of the entries of a shard that are not 0, query after query."""
     rows, columns = np.nonzero(table)
     return rows, columns + first, table[rows, columns]
-
-
-def account_of(parts: Parts) -> Account:
-    """Return what a block counts besides the values."""
-    return parts.account
 
 
 def part_of(parts: Parts, shard: int) -> tuple[IndexArray, FloatArray, FloatArray | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from dataclasses import dataclass
@@ -12,8 +11,6 @@ from typing import Any
 from pivotal.core.atomic import RemoteTarget, atomic_open
 from pivotal.core.regular_files import open_regular
 from pivotal.core.urls import is_object_store, local_path, locate, readable_errors
-
-__all__ = ["Folder"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Folder:
             self._here.mkdir(parents=True, exist_ok=True)
             return {entry.name for entry in self._here.iterdir()}
         system, folder = self._there()
-        with self._readable_errors():
+        with readable_errors(self.url, "use"):
             if not is_object_store(system):
                 system.makedirs(folder, exist_ok=True)
             system.invalidate_cache()  # others write there too
@@ -65,13 +62,17 @@ class Folder:
             with open_regular(self._here / name) as stream:
                 return _check_size(stream.read(-1 if max_bytes is None else max_bytes + 1), max_bytes)
         system, folder = self._there()
-        with self._readable_errors():
+        with readable_errors(self.url, "use"):
             content: bytes = system.cat_file(f"{folder}/{name}", end=None if max_bytes is None else max_bytes + 1)
         return _check_size(content, max_bytes)
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file, whole or not at all; an older one is replaced."""
-        target = self._here / name if self._here is not None else self._remote_target(name)
+        if self._here is not None:
+            target: Path | RemoteTarget = self._here / name
+        else:
+            system, folder = self._there()
+            target = RemoteTarget(f"{self.url}/{name}", system, f"{folder}/{name}")
         with atomic_open(target) as file:
             file.write(content)
 
@@ -80,7 +81,7 @@ class Folder:
         if self._here is not None:
             return _create_here(self._here / name, content)
         system, folder = self._there()
-        with self._readable_errors():
+        with readable_errors(self.url, "use"):
             try:
                 system.pipe_file(f"{folder}/{name}", content, mode="create")
             except FileExistsError:
@@ -100,13 +101,6 @@ class Folder:
         system, folder = locate(self.url, "use")
         return system, str(folder).rstrip("/")
 
-    def _remote_target(self, name: str) -> RemoteTarget:
-        system, folder = self._there()
-        return RemoteTarget(f"{self.url}/{name}", system, f"{folder}/{name}")
-
-    def _readable_errors(self) -> contextlib.AbstractContextManager[None]:
-        return readable_errors(self.url, "use")
-
 
 def _check_size(content: bytes, max_bytes: int | None) -> bytes:
     if max_bytes is not None and len(content) > max_bytes:
@@ -122,18 +116,12 @@ def _create_here(file: Path, content: bytes) -> bool:
         try:
             os.link(temporary, file)  # whole from the start, and an error if there is one
         except FileExistsError:
-            return False
+            raise
         except OSError:  # a file system without links
-            return _create_plainly(file, content)
-        return True
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _create_plainly(file: Path, content: bytes) -> bool:
-    try:
-        with file.open("xb") as stream:
-            stream.write(content)
+            with file.open("xb") as stream:
+                stream.write(content)
     except FileExistsError:
         return False
+    finally:
+        temporary.unlink(missing_ok=True)
     return True

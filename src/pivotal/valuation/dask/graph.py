@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import getitem
+from operator import attrgetter, getitem
 from typing import Any, Final
 
+from pivotal.core.identity import token
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.neighbors import is_exact
-from pivotal.valuation.dask.blocks import Expected
-from pivotal.valuation.dask.checkpoint import Checkpoint
+from pivotal.core.version import __version__
+from pivotal.neighbors import fitting_queries, is_exact
+from pivotal.valuation.dask.blocks import FORMAT, Expected
+from pivotal.valuation.dask.checkpoint import Checkpoint, Identity
 from pivotal.valuation.dask.dask_audit import content_of, measure, of_content, sampled_blocks, search_all
 from pivotal.valuation.dask.dask_inputs import RowChunks
 from pivotal.valuation.dask.dask_tasks import (
     NOT_MEASURED,
     Part,
     Parts,
-    account_of,
     add_parts,
     combine,
     mean_of,
@@ -33,8 +34,6 @@ from pivotal.valuation.dask.dask_tasks import (
     take_queries,
 )
 from pivotal.valuation.dask.recipe import Recipe, TaskPlan, make_plan, summarise, weigh
-
-__all__ = ["DaskProblem", "build"]
 
 Key = Callable[..., Any]
 """From a name and numbers to the key of a task."""
@@ -65,6 +64,10 @@ class DaskProblem:
         Queries per block.
     checkpoint : Checkpoint or None
         Where finished blocks are kept.
+    names : RowChunks or None
+        Names of the training points.
+    names_given : bool
+        Whether the user gave them; an index that does not tell points apart names none.
     """
 
     recipe: Recipe
@@ -76,6 +79,8 @@ class DaskProblem:
     own_weights: RowChunks | None = None
     block_size: int | None = None
     checkpoint: Checkpoint | None = None
+    names: RowChunks | None = None
+    names_given: bool = False
 
     @property
     def weighted(self) -> bool:
@@ -87,6 +92,30 @@ class DaskProblem:
         """Whether the names of all data stand for what they hold."""
         rows = (self.points, self.labels, self.queries, self.targets)
         return all(one is None or one.by_content for one in rows)
+
+    def identity(self) -> Identity:
+        """Return what tells a valuation from any other: data, settings, how it is cut, and what computes it.
+
+        Data are distinguished by the names that Dask gives them, everything else by its content: a weight function that
+        was edited, a metric of the user's, a semivalue of a class of the user's is another one, whatever it is called.
+        """
+        own = self.own_weights
+        return {
+            "version of pivotal": __version__,
+            "format of blocks": str(FORMAT),
+            "X_train": self.points.array.name,
+            "y_train": self.labels.array.name,
+            "X_test": "" if self.queries is None else self.queries.array.name,
+            "y_test": "" if self.targets is None else self.targets.array.name,
+            "settings": {**self.recipe.spec.tokens(), "each_other": token(self.recipe.each_other)},
+            "weights of the queries": token(tuple(self.query_weights), None if own is None else own.array.name),
+            "blocks": token([(chunk, part.first, part.last, part.of) for chunk, part in self.blocks()]),
+        }
+
+    def sources(self) -> list[Any]:
+        """Return the collections that its tasks read."""
+        rows = (self.points, self.labels, self.queries, self.targets, self.own_weights, self.names)
+        return [one.array for one in rows if one is not None]
 
     def blocks(self) -> Iterator[tuple[int, Part]]:
         """Cut the queries: the chunk, and which of its rows."""
@@ -105,7 +134,7 @@ class DaskProblem:
         """Return how many queries a block may have: their lists from a few shards are held by one task."""
         if self.points.lengths is None:
             return _QUERIES_OF_UNKNOWN
-        return self.recipe.fitting(self.recipe.max_depth(sum(self.points.lengths)))
+        return fitting_queries(self.recipe.max_depth(sum(self.points.lengths)), self.recipe.max_memory)
 
 
 @dataclass(eq=False)
@@ -119,22 +148,12 @@ class Graph:
     n_blocks: int = 0
 
 
-def build(problem: DaskProblem, token: str, finished: frozenset[int] | set[int] = frozenset()) -> Graph:
-    """Return the graph of a valuation.
-
-    Parameters
-    ----------
-    problem : DaskProblem
-        What was asked for.
-    token : str
-        Tells its keys from those of any other valuation.
-    finished : set of int
-        Blocks that the checkpoint has.
-    """
+def build(problem: DaskProblem, mark: str, finished: frozenset[int] | set[int] = frozenset()) -> Graph:
+    """Return the graph of a valuation, whose keys have a mark of their own; the checkpoint has the finished blocks."""
     graph = Graph()
 
     def key(name: str, *place: int) -> Any:
-        return (f"pivotal-{name}-{token}", *place) if place else f"pivotal-{name}-{token}"
+        return (f"pivotal-{name}-{mark}", *place) if place else f"pivotal-{name}-{mark}"
 
     tasks, recipe = graph.tasks, problem.recipe
     graph.plan, graph.count = key("plan"), key("count")
@@ -183,7 +202,7 @@ def build(problem: DaskProblem, token: str, finished: frozenset[int] | set[int] 
             number = (number_queries, graph.plan, chunk, part)
             values = (solve, graph.plan, near, key("codes", block), share, number)
             tasks[solved] = (_keep, values, recall, checkpoint, block)
-        tasks[key("account", block)] = (account_of, solved)
+        tasks[key("account", block)] = (attrgetter("account"), solved)
         tasks.update({key("part", block, shard): (part_of, solved, shard) for shard in shards})
     tasks[graph.count] = (combine, [key("account", block) for block in range(len(blocks))])
     for shard in shards:

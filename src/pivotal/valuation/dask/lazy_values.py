@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -25,11 +25,10 @@ from pivotal.neighbors import Settings, is_exact
 from pivotal.neighbors.chunks import check_metric
 from pivotal.results.values import Values
 from pivotal.valuation.dask.checkpoint import Checkpoint
-from pivotal.valuation.dask.dask_inputs import RowChunks, as_rows, need_dask, row_names, together
+from pivotal.valuation.dask.dask_inputs import as_rows, need_dask, row_names, together
 from pivotal.valuation.dask.dask_tasks import SHORT, TooShort, if_long_enough
 from pivotal.valuation.dask.graph import DaskProblem, build
 from pivotal.valuation.dask.recipe import Recipe
-from pivotal.valuation.dask.run_identity import identity_of
 from pivotal.valuation.point_valuation import PointValuation
 
 __all__ = ["LazyValues", "value_lazily"]
@@ -45,24 +44,12 @@ def value_lazily(
 ) -> LazyValues:
     """Return the values of training points that Dask holds; nothing is computed yet.
 
-    Parameters
-    ----------
-    spec : Spec
-        What is to be computed.
-    resources : Resources
-        How many queries make a block, how much memory lists may take, and where finished blocks are kept.
-    data : tuple
-        X_train, y_train, X_test and y_test as in `pivotal.value`; at least one of them is a collection of Dask's, or
-        there is a checkpoint.
-    ids : array-like or collection, optional
-        Names of the training points.
-    query_weights : QueryWeights
-        How much queries count.
+    The data are X_train, y_train, X_test and y_test as in `pivotal.value`; at least one of them is a collection of
+    Dask's, or there is a checkpoint.
     """
     need_dask()
     X_train, y_train, X_test, y_test = data
     _check(spec)
-    recipe = Recipe(spec, X_test is None, resources.budget)
     points, labels = together(X_train, y_train, "X_train", "y_train")
     queries = targets = None
     if X_test is not None:
@@ -76,8 +63,9 @@ def value_lazily(
     if is_lazy(query_weights.weights):
         own_weights = as_rows(query_weights.weights, "query_weights")
         query_weights = QueryWeights(None, query_weights.by_class)
+    names = row_names(X_train) if ids is None else ids
     problem = DaskProblem(
-        recipe,
+        Recipe(spec, X_test is None, resources.budget),
         points,
         labels,
         queries,
@@ -86,12 +74,10 @@ def value_lazily(
         own_weights,
         resources.block_size,
         None if resources.checkpoint is None else Checkpoint.at(resources.checkpoint),
+        None if names is None else as_rows(names, "ids"),
+        names_given=ids is not None,
     )
-    named = as_rows(ids, "ids") if ids is not None else None
-    found = row_names(X_train)
-    names = named if named is not None or found is None else as_rows(found, "ids")
-    about = RunDescription(spec.settings(), names, given=named is not None)
-    return LazyValues(problem, about, progress=resources.progress)
+    return LazyValues(problem, progress=resources.progress)
 
 
 def _check(spec: Spec) -> None:
@@ -121,15 +107,6 @@ def _check(spec: Spec) -> None:
     check_metric(spec.metric.name, spec.metric.parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class RunDescription:
-    """What the result says besides numbers: settings, and names of the training points, given or found."""
-
-    settings: Mapping[str, Any]
-    names: RowChunks | None
-    given: bool
-
-
 class LazyValues:
     """Values of training points that Dask holds, computed when `compute` is called and not before.
 
@@ -146,18 +123,18 @@ class LazyValues:
 
     __array_ufunc__ = None  # an array that is compared with this, or added to it, leaves it alone
 
-    def __init__(self, problem: DaskProblem, description: RunDescription, *, progress: bool = False) -> None:
+    def __init__(self, problem: DaskProblem, *, progress: bool = False) -> None:
         from dask.highlevelgraph import HighLevelGraph
 
         finished = frozenset[int]()
         if problem.checkpoint is not None:
-            checkpoint, finished = problem.checkpoint.open(identity_of(problem))
+            checkpoint, finished = problem.checkpoint.open(problem.identity())
             problem = replace(problem, checkpoint=checkpoint)
-        self._problem, self._description, self._progress = problem, description, progress
+        self._problem, self._progress = problem, progress
         self._token = _key(problem, finished)
         self._graph = build(problem, self._token, finished)
         self._layers = HighLevelGraph.from_collections(
-            f"pivotal-{self._token}", self._graph.tasks, dependencies=_sources(problem, description)
+            f"pivotal-{self._token}", self._graph.tasks, dependencies=problem.sources()
         )
         self._values: Values | None = None
 
@@ -183,7 +160,7 @@ class LazyValues:
             except TooShort:
                 problem, recipe = self._problem, self._problem.recipe
                 longer = replace(problem, recipe=replace(recipe, stretch=2 * recipe.stretch))
-                values = LazyValues(longer, self._description, progress=self._progress).compute(**how)
+                values = LazyValues(longer, progress=self._progress).compute(**how)
             self._values = values
         return self._values
 
@@ -233,10 +210,11 @@ class LazyValues:
         return da.Array(layers, name, (self._problem.points.array.chunks[0],), dtype=np.float64)
 
     def __repr__(self) -> str:
-        description, state = self._description.settings, "not computed yet" if self._values is None else "computed"
+        shown = self._problem.recipe.spec.settings("k", "utility", "semivalue")
         return (
             f"LazyValues({self._problem.points.n_chunks} shards, {self._graph.n_blocks} blocks of queries, "
-            f"k={description['k']}, utility={description['utility']}, semivalue={description['semivalue']}; {state})"
+            f"{', '.join(f'{name}={own}' for name, own in shown.items())}; "
+            f"{'not computed yet' if self._values is None else 'computed'})"
         )
 
     # What makes a collection of Dask's.
@@ -248,7 +226,7 @@ class LazyValues:
         return (f"pivotal-{self._token}",)
 
     def __dask_keys__(self) -> list[Any]:
-        names = [] if self._description.names is None else self._description.names.keys
+        names = [] if self._problem.names is None else self._problem.names.keys
         return [self._graph.plan, self._graph.count, list(self._graph.values), names]
 
     def __dask_tokenize__(self) -> str:
@@ -269,7 +247,7 @@ class LazyValues:
         return optimize(graph, keys, **how)
 
     def __dask_postcompute__(self) -> tuple[Callable[..., Values], tuple[Any, ...]]:
-        return _finish, (dict(self._description.settings), self._description.given)
+        return _finish, (self._problem.recipe.spec.settings(), self._problem.names_given)
 
     def __dask_postpersist__(self) -> tuple[Callable[..., LazyValues], tuple[()]]:
         return self._rebuilt, ()
@@ -285,17 +263,7 @@ class LazyValues:
 
 
 def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) -> Values:
-    """Put the shards together.
-
-    Parameters
-    ----------
-    results : sequence
-        What the keys of `LazyValues` stand for: the plan, the count, the values of each shard, the names of its points.
-    settings : mapping
-        How the values were computed.
-    given : bool
-        Whether the names were given; an index that does not tell points apart names none.
-    """
+    """Put the shards together: the plan, the count, the values of each shard, and the names of its points."""
     plan, count, shards, names = results
     if count.short:
         raise TooShort(SHORT)
@@ -329,11 +297,6 @@ def _finish(results: Sequence[Any], settings: Mapping[str, Any], given: bool) ->
 def _key(problem: DaskProblem, finished: frozenset[int]) -> str:
     """Return what tells the tasks of a valuation from those of any other, which may run on the same cluster."""
     try:
-        return token(identity_of(problem), problem.recipe.stretch, sorted(finished))
+        return token(problem.identity(), problem.recipe.stretch, sorted(finished))
     except TypeError:  # something that is like nothing else, such as a metric that holds a connection
         return uuid4().hex
-
-
-def _sources(problem: DaskProblem, description: RunDescription) -> list[Any]:
-    rows = (problem.points, problem.labels, problem.queries, problem.targets, problem.own_weights, description.names)
-    return [one.array for one in rows if one is not None]

@@ -17,9 +17,6 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape
 from pivotal.engine.truncation import Truncation
-from pivotal.neighbors import fitting_queries
-
-__all__ = ["ENTRY_BYTES", "Recipe", "Summary", "TaskPlan", "make_plan", "read_labels", "summarise", "weigh"]
 
 ENTRY_BYTES: Final = 20
 """What an entry of a list takes when it moves: distance, training index, class code."""
@@ -56,10 +53,6 @@ class Recipe:
         if not spec.game.sees_only_top_k(3):
             deepest *= 4
         return min(n_train, max(spec.k, spec.weights.depth(spec.k), deepest))
-
-    def fitting(self, depth: int) -> int:
-        """Return how many queries a block should have, given how long their lists are."""
-        return fitting_queries(depth, self.max_memory)
 
 
 class Summary(NamedTuple):
@@ -162,15 +155,7 @@ def summarise(recipe: Recipe, chunk: Any, name: str) -> Summary:
 
 
 def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary]) -> TaskPlan:
-    """Put together what the labels of all chunks say.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        What the user chose.
-    shards, blocks : sequence of Summary
-        Of the training labels, and of those of the queries unless the training points are the queries.
-    """
+    """Put together what all training labels say, and those of the queries unless the points are the queries."""
     starts = _starts(shards)
     n_train = int(starts[-1])
     if n_train == 0:
@@ -186,12 +171,10 @@ def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summar
         codes, members = _classes(recipe, shards, blocks)
     n_classes, n_players = (0 if codes is None else len(codes.classes)), n_train - recipe.each_other
     spec, shape = recipe.spec, GameShape(n_players, n_classes, n_players, members=members)
-    lists = Truncation(spec, np.empty(0, np.int32), shape)
-    depth = min(n_players, lists.depth * recipe.stretch)
+    depth = min(n_players, Truncation(spec, np.empty(0, np.int32), shape).depth * recipe.stretch)
     needed = min(n_players, spec.weights.depth(spec.k)) if spec.weights.weighted else 0
-    plan = TaskPlan(
-        recipe, codes, starts, members, extremes, depth, needed, starts if recipe.each_other else _starts(blocks)
-    )
+    asked = starts if recipe.each_other else _starts(blocks)
+    plan = TaskPlan(recipe, codes, starts, members, extremes, depth, needed, asked)
     _check_room(plan)
     return plan
 
@@ -222,37 +205,25 @@ def _classes(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary
 
 def _check_room(plan: TaskPlan) -> None:
     """Raise where the list of a single query is more than a worker should hold."""
-    recipe = plan.recipe
-    room = _LIST_BYTES if recipe.max_memory is None else recipe.max_memory
-    if plan.length * 2 * ENTRY_BYTES <= room:
+    spec, room = plan.recipe.spec, _LIST_BYTES if plan.recipe.max_memory is None else plan.recipe.max_memory
+    most = room // (2 * ENTRY_BYTES)
+    if plan.length <= most:
         return
-    enough = next((tol for tol in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2) if _bytes(recipe, tol, plan) <= room), 0.1)
+    tols = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+    enough = next((tol for tol in tols if spec.semivalue.depth(spec.k, tol, plan.n_players, 2.0) <= most), 0.1)
     raise ValueError(
-        f"{recipe.spec.semivalue} values at tol={recipe.spec.tol:g} look at {plan.length} points for every query, "
-        f"{plan.length * 2 * ENTRY_BYTES} bytes of lists, more than the {room} bytes allowed. Pass tol={enough:g}, "
-        f"which the error bound covers, or raise max_memory."
+        f"{spec.semivalue} values at tol={spec.tol:g} look at {plan.length} points for every query, "
+        f"{plan.length * 2 * ENTRY_BYTES} bytes of lists, more than the {room} bytes allowed. Pass "
+        f"tol={enough:g}, which the error bound covers, or raise max_memory."
     )
-
-
-def _bytes(recipe: Recipe, tol: float, plan: TaskPlan) -> int:
-    return 2 * ENTRY_BYTES * recipe.spec.semivalue.depth(recipe.spec.k, tol, plan.n_players, 2.0)
 
 
 def weigh(
     query_weights: QueryWeights, plan: TaskPlan, targets: Sequence[AnyArray], own: Sequence[AnyArray] | None
 ) -> list[FloatArray]:
-    """Return the weights of the queries, block by block.
+    """Return the weights of the queries, block by block, given their class codes, or responses, in each block.
 
-    Parameters
-    ----------
-    query_weights : QueryWeights
-        What was said about them.
-    plan : TaskPlan
-        For the label set.
-    targets : sequence of arrays
-        Class codes, or responses, of the queries of each block.
-    own : sequence of arrays, or None
-        The weights of single queries, where they come in chunks.
+    The weights of single queries, where they come in chunks, are `own`; the rest is in `query_weights`.
     """
     said = query_weights if own is None else QueryWeights(np.concatenate(own), query_weights.by_class)
     weights = said.of(np.concatenate(targets), plan.codes)
