@@ -9,8 +9,6 @@ from scipy import sparse
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["Graded", "Judgements"]
-
 
 class Graded(NamedTuple):
     """Some queries with the grades of their documents."""
@@ -56,13 +54,7 @@ class Judgements:
         return _falling(self.matrix.indptr, self.matrix.data)
 
     def look_up(self, indices: IndexArray) -> Graded:
-        """Return the grades of listed documents, and of those that are not listed.
-
-        Parameters
-        ----------
-        indices : int64 array of shape (n_queries, depth)
-            Documents, best ranked first; -1 where a list has ended.
-        """
+        """Return the grades of listed documents, shape (n_queries, depth), -1 where a list has ended; and of others."""
         from pivotal.kernels.ranking_values import find_grades
 
         starts = self.matrix.indptr.astype(np.int64)
@@ -79,8 +71,12 @@ def _falling(starts: AnyArray, grades: FloatArray) -> FloatArray:
     rows = np.repeat(np.arange(n_rows), np.diff(starts))
     rows, grades = rows[grades > 0.0], grades[grades > 0.0]
     order = np.lexsort((-grades, rows))
-    rows, grades = rows[order], grades[order]
+    return as_table(rows[order], grades[order], n_rows, 0)
+
+
+def as_table(rows: IndexArray, entries: AnyArray, n_rows: int, fill: int, min_width: int = 0) -> AnyArray:
+    """Return entries, whose rows ascend, as a table; rows that are shorter than the longest are filled up."""
     sizes = np.bincount(rows, minlength=n_rows)
-    table = np.zeros((n_rows, int(sizes.max(initial=0))))
-    table[rows, np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = grades
+    table = np.full((n_rows, max(min_width, int(sizes.max(initial=0)))), fill, entries.dtype)
+    table[rows, np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = entries
     return table

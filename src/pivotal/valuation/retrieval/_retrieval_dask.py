@@ -18,24 +18,15 @@ from pivotal.valuation.retrieval.document_engine import DocumentEngine
 from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
 from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, check_lists, judged_first
 
-__all__ = ["count_on_dask", "each_block"]
-
 _ENTRY_BYTES = 32  # of an answer: document, value, and variance where it is sampled
 _BUDGET = 2**30  # what answers may take that wait to be added up
 
 Work = Callable[[IndexArray, Judgements, int], Any]
+"""Of lists, judgements and the number of the first query."""
 
 
 def each_block(problem: RetrievalProblem, work: Work) -> Iterator[tuple[slice, Any]]:
-    """Yield the slice of each block of queries and what its work returns, in their order.
-
-    Parameters
-    ----------
-    problem : RetrievalProblem
-        Rankings on Dask, and judgements.
-    work : callable
-        Of lists, judgements and the number of the first query; done by the workers.
-    """
+    """Yield the slice of each block of queries and what its work, done by the workers, returns, in their order."""
     need_dask()
     import dask
 
@@ -63,25 +54,8 @@ def count_on_dask(
 ) -> float:
     """Count all queries; sums are, to the last bit, those of a run in this process.
 
-    Parameters
-    ----------
-    counter : DocumentEngine or RetrievalSampler
-        Counts what comes back.
-    problem : RetrievalProblem
-        Rankings on Dask, and judgements.
-    weights : float64 array of shape (n_queries,) or None
-        How much each query counts.
-    ignore : bool
-        Whether documents without a judgement are taken out of the lists.
-    k : int
-        Number of documents that are retrieved.
-    progress : bool
-        Whether to show a bar for every pass.
-
-    Returns
-    -------
-    share : float
-        Of the documents that are retrieved, which share has a judgement.
+    Return which share of the k documents that are retrieved has a judgement; those without one are taken out of the
+    lists where they are to be ignored.
     """
     judged, listed, n_queries = 0, 0, len(problem.judgements)
     for step in counter.passes(n_queries):

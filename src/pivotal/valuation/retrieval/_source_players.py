@@ -13,8 +13,6 @@ from pivotal.engine.owners import chance_table, make_owner_scratch
 from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import BEST, DISCOUNTED, FIRST, Owned, OwnerScratch, Rules
 
-__all__ = ["Players"]
-
 _KINDS = {"discounted": DISCOUNTED, "first": FIRST, "best": BEST}
 
 
@@ -52,28 +50,18 @@ class Players:
         return sum(comb(self.width, joined) for joined in range(min(k, self.width) + 1))
 
     def of(self, indices: IndexArray) -> tuple[CodeArray, IndexArray]:
-        """Number the players of some queries.
+        """Number the players of some queries, given their lists, -1 where one has ended; shape (n_queries, depth).
 
-        Parameters
-        ----------
-        indices : int64 array of shape (n_queries, depth)
-            Documents, best ranked first; -1 where a list has ended.
-
-        Returns
-        -------
-        local : int32 array of shape (n_queries, depth)
-            Number of the player that each document belongs to, within its query.
-        who : int64 array of shape (n_queries, width)
-            The players of these numbers, -1 where there are no more.
+        Return the number of the player that each document belongs to, within its query, and the players of these
+        numbers, -1 where there are no more; shape (n_queries, width).
         """
+        who = np.full((len(indices), self.width), -1, dtype=np.int64)
         if self._codes is None:
-            local = np.broadcast_to(np.arange(indices.shape[1], dtype=np.int32), indices.shape)
-            who = np.full((len(indices), self.width), -1, dtype=np.int64)
             who[:, : indices.shape[1]] = indices
-            return np.ascontiguousarray(local), who
+            return np.tile(np.arange(indices.shape[1], dtype=np.int32), (len(indices), 1)), who
         from pivotal.kernels.ranking_values import number_groups
 
-        local, who = np.zeros(indices.shape, dtype=np.int32), np.full((len(indices), self.width), -1, dtype=np.int64)
+        local = np.zeros(indices.shape, dtype=np.int32)
         number_groups(indices, self._codes, np.full(self.n_players, -1, dtype=np.int64), local, who)
         return local, who
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from pivotal.core.random import check_random_state
 from pivotal.core.validation import check_count
-from pivotal.valuation.retrieval.trec_files import read_corpus, read_json_lines, read_qrels, read_queries
+from pivotal.valuation.retrieval.trec_files import (
+    read_corpus,
+    read_json_lines,
+    read_qrels,
+    read_queries,
+    title_and_text,
+)
 
 __all__ = ["Collection", "make_collection", "read_collection"]
 
@@ -49,8 +55,7 @@ def read_collection(path: str | os.PathLike[str], split: str = "test") -> Collec
     for line in read_json_lines(path):
         kind = line.get("type")
         if kind == "document":
-            words = [str(line.get(part) or "") for part in ("title", "text")]
-            found.documents[str(line["id"])] = " ".join(word for word in words if word)
+            found.documents[str(line["id"])] = title_and_text(line)
         elif kind == "query":
             found.queries[str(line["id"])] = str(line["text"])
         elif kind == "judgement":

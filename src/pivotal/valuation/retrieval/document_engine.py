@@ -12,11 +12,9 @@ from pivotal.engine.exact import Engine, Solved
 from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
 from pivotal.results.per_query import PerQueryRecorder
-from pivotal.valuation.retrieval._judgements import Graded, Judgements
+from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation, as_metric
-
-__all__ = ["DocumentEngine", "GroupEngine"]
 
 _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 _EPS = float(np.finfo(np.float64).eps)
@@ -55,14 +53,15 @@ class DocumentEngine(Engine):
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         graded = judgements.look_up(indices)
         block = Block(graded.grades, None, graded.best)
-        players, values, dropped = self._values(block, indices, graded)
+        players, values = self._values(block, indices)
         full = self.game.full_utility(block.labels, None, block.targets, 0, self.k)
+        dropped = self._truncation.dropped(self._of_query, graded, indices)
         utilities = Utilities(full, np.zeros(len(indices)), dropped, self._truncation.utility_range)
         return Solved(players, values, utilities, self.precision())
 
-    def _values(self, block: Block, indices: IndexArray, graded: Graded) -> tuple[IndexArray, FloatArray, FloatArray]:
-        """Return whose the values of each query are, the values, and what truncation costs."""
-        return indices, self._solve(block), self._truncation.dropped(graded, indices)
+    def _values(self, block: Block, indices: IndexArray) -> tuple[IndexArray, FloatArray]:
+        """Return whose the values of each query are, and the values."""
+        return indices, self._solve(block)
 
 
 class GroupEngine(DocumentEngine):
@@ -80,7 +79,7 @@ class GroupEngine(DocumentEngine):
         # A branch is as many sums and factors deep as there are groups, and is met from two sides.
         return self.depth, 8.0 * self._of_query.width * _EPS
 
-    def _values(self, block: Block, indices: IndexArray, graded: Graded) -> tuple[IndexArray, FloatArray, FloatArray]:
+    def _values(self, block: Block, indices: IndexArray) -> tuple[IndexArray, FloatArray]:
         from pivotal.kernels.owner_branching import owner_values
 
         groups = self._of_query
@@ -98,4 +97,4 @@ class GroupEngine(DocumentEngine):
 
             run_all(work, slices(len(indices), at_once, self._n_threads), self._n_threads)
             values += found
-        return who, values, self._truncation.dropped_of(groups, graded, indices)
+        return who, values

@@ -17,13 +17,11 @@ from pivotal.engine.sampling.laws import law_of, typical_square
 from pivotal.engine.sampling.sampled import Drawn
 from pivotal.engine.solver import Block
 from pivotal.engine.totals import Utilities
-from pivotal.kernels.sample_arrays import Estimates, SampleScratch, Streams
+from pivotal.kernels.sample_arrays import Estimates, Streams
 from pivotal.results.per_query import PerQuery, PerQueryRecorder, QueryRows
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation, as_metric
-
-__all__ = ["RetrievalSampler"]
 
 _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 
@@ -98,7 +96,7 @@ class RetrievalSampler(SamplingEngine):
             self._seed, first_query + np.arange(len(indices)), first_batch + np.arange(len(sizes)), sizes, size
         )
         full, truncation = self._game.full_utility(block.labels, None, block.targets, 0, self._k), self._truncation
-        dropped = truncation.dropped_of(players, graded, indices)
+        dropped = truncation.dropped(players, graded, indices)
         utilities = Utilities(full, np.zeros(len(indices)), dropped, truncation.utility_range)
         return Drawn(who, self._sampled(block, local, who.shape, streams), utilities, self.depth)
 
@@ -134,6 +132,3 @@ class _PlayerDrawing(Drawing):
 
     def __init__(self, k: int) -> None:
         self._k, self._n_classes = k, 0
-
-    def scratch(self, depth: int) -> SampleScratch:
-        return super().scratch(max(depth, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,15 @@ import numpy as np
 
 from pivotal.core.config import Resources
 from pivotal.core.notices import notify
-from pivotal.core.types import FloatArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_lazy
 from pivotal.core.version import __version__
 from pivotal.engine.passes import QueryCounter, count_queries
 from pivotal.neighbors import fitting_queries
 from pivotal.results.owner_codes import Owners
+from pivotal.results.per_query import PerQuery, PerQueryRecorder, QueryRows
 from pivotal.results.values import Values
-from pivotal.valuation.retrieval._document_rows import RankingRecorder
+from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval._source_players import Players
 from pivotal.valuation.retrieval.document_engine import DocumentEngine, GroupEngine
 from pivotal.valuation.retrieval.document_sampler import RetrievalSampler
@@ -24,8 +26,6 @@ from pivotal.valuation.retrieval.retrieval_facts import group_names, judged_shar
 from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.retrieval_truncation import RankingTruncation
-
-__all__ = ["value_problem"]
 
 # Cases per query that are distinguished without being asked to, and when asked to.
 _BRANCHES, _MOST_BRANCHES = 2**20, 2**24
@@ -39,21 +39,7 @@ def value_problem(
     groups: Any = None,
     weights: FloatArray | None = None,
 ) -> Values:
-    """Value the documents of a problem, or their groups.
-
-    Parameters
-    ----------
-    problem : RetrievalProblem
-        Rankings and judgements.
-    spec : RetrievalSpec
-        What is to be computed.
-    resources : Resources
-        Threads, memory, queries per block, and whether to show a bar.
-    groups : array-like of shape (n_documents,) or mapping, optional
-        Source of each document.
-    weights : float64 array of shape (n_queries,), optional
-        How much each query counts.
-    """
+    """Value the documents of a problem, or their groups: a name for each document, or a mapping of documents."""
     game, k, lazy = spec.game, spec.k, is_lazy(problem.indices)
     names = problem.documents
     owners = None if groups is None else Owners.of(group_names(groups, names), len(names), "groups")
@@ -150,3 +136,22 @@ def _make_counter(
             "lists."
         )
     return GroupEngine(players, truncation, n_jobs=resources.n_jobs, recorder=recorder)
+
+
+class RankingRecorder(PerQueryRecorder):
+    """Keeps the values of single queries, and the grades of the documents that have them; not those of groups."""
+
+    def __init__(self, k: int, queries: AnyArray, judgements: Judgements | None, max_memory: int | None) -> None:
+        super().__init__(k, queries, max_memory)
+        self._judgements = judgements
+
+    def record(self, indices: IndexArray, values: FloatArray, targets: Any) -> QueryRows:
+        return super().record(indices, values, np.zeros(len(targets), dtype=np.int32))
+
+    def finish(self, kept: Sequence[QueryRows], labels: AnyArray) -> PerQuery:
+        found = super().finish(kept, labels.astype(np.int32))
+        rows = np.repeat(np.arange(found.matrix.shape[0]), np.diff(found.matrix.indptr))
+        grades = np.zeros(len(rows))
+        if self._judgements is not None and len(rows):
+            grades = np.asarray(self._judgements.matrix[rows, found.matrix.indices], dtype=np.float64).ravel()
+        return replace(found, targets=np.arange(found.matrix.shape[0], dtype=np.int32), grades=grades)

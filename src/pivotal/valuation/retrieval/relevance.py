@@ -7,6 +7,7 @@ import math
 import os
 import re
 import string
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,17 +85,17 @@ def relevance_from_clicks(
     """
     if min_clicks < 1:
         raise ValueError(f"min_clicks must be at least 1; got {min_clicks!r}.")
-    counted = _count(clicks)
-    seen = counted if shown is None else _count(shown)
+    counted = Counter((query, document) for query, document in clicks)
+    seen = counted if shown is None else Counter((query, document) for query, document in shown)
     for pair in counted:
-        if counted[pair] > seen.get(pair, 0):
+        if counted[pair] > seen[pair]:
             raise ValueError(
                 f"documents must be shown as often as they are clicked; got {counted[pair]} clicks for {pair} shown "
-                f"{seen.get(pair, 0)} times."
+                f"{seen[pair]} times."
             )
     found: dict[Any, dict[Any, float]] = {}
     for (query, document), times in seen.items():
-        number = counted.get((query, document), 0)
+        number = counted[query, document]
         share = 1.0 if shown is None else number / times
         found.setdefault(query, {})[document] = share if number >= min_clicks else 0.0
     return found
@@ -165,13 +166,6 @@ def _text_of(texts: Mapping[Any, str], name: Any) -> str:
     if name not in texts:
         raise ValueError(f"there must be a text for every query and document; got none for {name!r}.")
     return texts[name]
-
-
-def _count(pairs: Iterable[tuple[Any, Any]]) -> dict[tuple[Any, Any], int]:
-    counted: dict[tuple[Any, Any], int] = {}
-    for query, document in pairs:
-        counted[query, document] = counted.get((query, document), 0) + 1
-    return counted
 
 
 def _read_cache(path: Path) -> dict[tuple[str, str], float]:

@@ -17,8 +17,6 @@ from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, judged_first
 from pivotal.valuation.retrieval.retrieval_truncation import max_missed
 
-__all__ = ["full_utilities", "group_names", "judged_share", "max_groups", "utility_range"]
-
 
 def group_names(groups: Any, documents: AnyArray) -> Any:
     """Return the group of each document; documents that a mapping does not name are an error."""
@@ -41,19 +39,11 @@ def max_groups(problem: RetrievalProblem, owners: Owners, *, ignore: bool = Fals
         from pivotal.valuation.retrieval._retrieval_dask import each_block
 
         return max(int(most) for _, most in each_block(problem, work))
-    parts = blocks(len(problem.judgements), fitting_queries(max(1, problem.indices.shape[1])))
-    return max(
-        work(np.ascontiguousarray(problem.indices[rows], dtype=np.int64), problem.judgements[rows]) for rows in parts
-    )
+    return max(work(lists, judgements) for _, lists, judgements in problem.in_blocks())
 
 
 def _count_groups(
-    codes: IndexArray,
-    n_groups: int,
-    ignore: bool,
-    lists: IndexArray,
-    judgements: Judgements,
-    *_: Any,
+    codes: IndexArray, n_groups: int, ignore: bool, lists: IndexArray, judgements: Judgements, *_: Any
 ) -> int:
     from pivotal.kernels.ranking_values import count_groups
 
@@ -64,9 +54,8 @@ def _count_groups(
 def judged_share(problem: RetrievalProblem, k: int) -> float:
     """Return which share of the documents that are retrieved have a judgement."""
     judged, listed = 0, 0
-    for rows in blocks(len(problem.judgements), fitting_queries(k)):
-        lists = np.ascontiguousarray(problem.indices[rows][:, :k], dtype=np.int64)
-        judged += int(problem.judgements[rows].look_up(lists).judged.sum())
+    for _, lists, judgements in problem.in_blocks(k):
+        judged += int(judgements.look_up(lists).judged.sum())
         listed += int((lists >= 0).sum())
     return judged / listed if listed else 0.0
 
@@ -83,8 +72,7 @@ def utility_range(problem: RetrievalProblem, game: Game, k: int) -> float:
 def full_utilities(problem: RetrievalProblem, game: Game, k: int) -> FloatArray:
     """Return the metric of every query with the corpus as it is."""
     parts = []
-    for rows in blocks(len(problem.judgements), fitting_queries(k)):
-        lists = np.ascontiguousarray(problem.indices[rows][:, :k], dtype=np.int64)
-        graded = problem.judgements[rows].look_up(lists)
+    for _, lists, judgements in problem.in_blocks(k):
+        graded = judgements.look_up(lists)
         parts.append(game.full_utility(graded.grades, None, graded.best, 0, k))
     return np.concatenate(parts)

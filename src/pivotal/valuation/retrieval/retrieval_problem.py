@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +14,9 @@ from scipy import sparse
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import is_lazy, is_sparse
 from pivotal.neighbors import blocks, fitting_queries
-from pivotal.valuation.retrieval._judgements import Judgements
+from pivotal.valuation.retrieval._judgements import Judgements, as_table
+from pivotal.valuation.retrieval.retrievers import filled_up
 from pivotal.valuation.retrieval.trec_files import LongTable, qrels_of, read_qrels, read_run, run_of
-
-__all__ = ["RetrievalProblem", "as_problem", "check_lists", "judged_first"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +60,15 @@ class RetrievalProblem:
     def without_unjudged(self) -> RetrievalProblem:
         """Return the same with documents omitted from the lists that are not judged for their query."""
         condensed = np.empty(self.indices.shape, dtype=np.int64)
-        for rows in blocks(len(self.judgements), fitting_queries(max(1, self.indices.shape[1]))):
-            lists = np.ascontiguousarray(self.indices[rows], dtype=np.int64)
-            condensed[rows] = judged_first(lists, self.judgements[rows])
+        for rows, lists, judgements in self.in_blocks():
+            condensed[rows] = judged_first(lists, judgements)
         return replace(self, indices=condensed)
+
+    def in_blocks(self, depth: int | None = None) -> Iterator[tuple[slice, IndexArray, Judgements]]:
+        """Yield which queries are next, their lists, to this depth, and their judgements: as many as fit in memory."""
+        depth = self.indices.shape[1] if depth is None else depth
+        for rows in blocks(len(self.judgements), fitting_queries(max(1, depth))):
+            yield rows, np.ascontiguousarray(self.indices[rows][:, :depth], dtype=np.int64), self.judgements[rows]
 
 
 def judged_first(lists: IndexArray, judgements: Judgements) -> IndexArray:
@@ -75,17 +79,7 @@ def judged_first(lists: IndexArray, judgements: Judgements) -> IndexArray:
 
 
 def as_problem(rankings: Any, relevance: Any, documents: Any = None, queries: Any = None) -> RetrievalProblem:
-    """Check what the user brought.
-
-    Parameters
-    ----------
-    rankings : array, sequence of sequences, mapping or path
-        As in `pivotal.value_retrieval`, after any search.
-    relevance : sparse matrix, array, mapping, sequence of mappings, or path
-        As there.
-    documents, queries : sequences, optional
-        Names of the documents and of the queries, in the order of positions.
-    """
+    """Check what the user brought, as `pivotal.value_retrieval` takes it, after any search."""
     ranked, rows = _rankings(rankings)
     graded, judged = _relevance(relevance)
     doc_names, given = _names(documents, "documents"), _names(queries, "query_ids")
@@ -150,19 +144,14 @@ def _rankings(rankings: Any) -> tuple[Any, Sequence[Any]]:
         return run_of(rankings)
     if is_lazy(rankings):
         return rankings, ()
-    if hasattr(rankings, "__array__") and (array := np.asarray(rankings)).dtype != object:
-        pass
-    else:
+    if not hasattr(rankings, "__array__") or (array := np.asarray(rankings)).dtype == object:
         rows = [np.asarray(row) for row in rankings]
-        width = max((row.size for row in rows), default=0)
         if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
             raise ValueError(
                 "rankings must be lists of document numbers, best first; got something else. Use a mapping of queries "
                 "to lists of documents for names."
             )
-        array = np.full((len(rows), max(1, width)), -1, dtype=np.int64)
-        for row, content in zip(array, rows, strict=True):
-            row[: content.size] = content
+        array = filled_up(rows)
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape:
         raise ValueError(
             "rankings must be an array of document numbers of shape (n_queries, depth), best first; got "
@@ -188,13 +177,9 @@ def _relevance(relevance: Any) -> tuple[Any, Sequence[Any]]:
             "relevance must be a matrix of grades of shape (n_queries, n_documents), a mapping of queries to judged "
             f"documents, or a file of judgements; got {type(relevance).__name__} of shape {array.shape}."
         )
-    return _dense(array), ()
-
-
-def _dense(array: AnyArray) -> sparse.csr_array:
-    """Return a dense matrix of grades: every entry is a judgement."""
-    rows, columns = np.indices(array.shape)
-    return sparse.csr_array((array.ravel().astype(np.float64), (rows.ravel(), columns.ravel())), shape=array.shape)
+    rows, columns = np.indices(array.shape)  # every entry is a judgement, also a 0
+    entries = array.ravel().astype(np.float64), (rows.ravel(), columns.ravel())
+    return sparse.csr_array(entries, shape=array.shape), ()
 
 
 def _names(given: Any, what: str) -> list[Any] | None:
@@ -256,11 +241,7 @@ def _as_lists(table: LongTable, queries: pd.Index, documents: pd.Index) -> Index
         )
     rows, columns = rows[kept], columns[kept]
     order = np.argsort(rows, kind="stable")
-    rows, columns = rows[order], columns[order]
-    sizes = np.bincount(rows, minlength=len(queries))
-    lists = np.full((len(queries), max(1, int(sizes.max(initial=0)))), -1, dtype=np.int64)
-    lists[rows, np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = columns
-    return lists
+    return as_table(rows[order], columns[order], len(queries), -1, min_width=1)
 
 
 def _as_matrix(graded: Any, queries: pd.Index, documents: pd.Index) -> sparse.csr_array:
@@ -277,7 +258,6 @@ def _as_matrix(graded: Any, queries: pd.Index, documents: pd.Index) -> sparse.cs
             )
         # Documents that are judged but not in the corpus still count for the ideal and for recall.
         outside = int((~inside).sum())
-        columns = columns.copy()
         columns[~inside] = len(documents) + np.arange(outside)
         shape = len(queries), len(documents) + outside
         matrix = sparse.csr_array((grades, (rows, columns)), shape=shape)
@@ -293,18 +273,9 @@ def _as_matrix(graded: Any, queries: pd.Index, documents: pd.Index) -> sparse.cs
 
 
 def check_lists(indices: AnyArray, n_documents: int, first: int = 0, names: tuple[Any, Any] | None = None) -> None:
-    """Raise unless these are lists of documents.
+    """Raise unless these are lists of documents, -1 where a list has ended.
 
-    Parameters
-    ----------
-    indices : int array of shape (n_queries, depth)
-        Documents, best ranked first; -1 where a list has ended.
-    n_documents : int
-        Size of the corpus.
-    first : int, default=0
-        Number of the first query.
-    names : pair of sequences, optional
-        What queries and documents are called.
+    Messages call queries and documents by `names`, or by their numbers, of which the first query has `first`.
     """
     query_names, doc_names = names or (range(first + len(indices)), range(n_documents))
     for rows in blocks(len(indices), fitting_queries(max(1, indices.shape[1]))):

@@ -15,8 +15,6 @@ from pivotal.core.semivalues import Semivalue, as_semivalue
 from pivotal.core.spec import DEFAULT_TOL
 from pivotal.core.validation import check_k, check_tol
 
-__all__ = ["RetrievalSpec"]
-
 _METHODS: Final = ("auto", *METHODS)
 _OF_METHODS: Final = ("n_samples", "target_se", "max_time", "random_state")
 
@@ -80,17 +78,12 @@ class RetrievalSpec:
         return self.exact_demanded or (self.method.name == "auto" and not self.method.limited)
 
     @property
-    def sampled_method(self) -> str:
-        """What a sample is: what was asked for, or a coalition where the semivalue has a p to draw."""
-        if self.method.name != "auto":
-            return self.method.name
-        drawable = hasattr(self.semivalue, "nodes") or hasattr(self.semivalue, "alpha")
-        return "coalitions" if drawable else "permutations"
-
-    @property
     def sampling(self) -> Plan:
-        """How samples are drawn, where the values are not exact."""
-        return self.method.run_as(self.sampled_method)
+        """How samples are drawn: as was asked for, or as coalitions where the semivalue has a p to draw."""
+        if self.method.name != "auto":
+            return self.method.run_as(self.method.name)
+        drawable = hasattr(self.semivalue, "nodes") or hasattr(self.semivalue, "alpha")
+        return self.method.run_as("coalitions" if drawable else "permutations")
 
 
 def _as_choice(method: object) -> MethodChoice:

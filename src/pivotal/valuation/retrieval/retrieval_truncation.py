@@ -13,8 +13,6 @@ from pivotal.engine.game_shape import GameShape
 from pivotal.valuation.retrieval._judgements import Graded
 from pivotal.valuation.retrieval._source_players import Players
 
-__all__ = ["RankingTruncation", "as_metric", "max_missed"]
-
 
 @dataclass(frozen=True)
 class RankingTruncation:
@@ -49,43 +47,28 @@ class RankingTruncation:
         """Return what engines are made with, exact or sampling: their points are players, which have no labels."""
         return self, np.zeros(n_players, dtype=np.int8), GameShape(n_players, 0, self.max_depth)
 
-    def open_share(self, graded: Graded, indices: IndexArray) -> FloatArray:
-        """Return, for each query, what its unlisted documents can add at most, in units of the range."""
+    def dropped(self, players: Players, graded: Graded, indices: IndexArray) -> FloatArray:
+        """Bound, for each query, what documents beyond its list could change in the value of a player."""
         if graded.missed.shape[1] == 0 or self.utility_range == 0.0:
             return np.zeros(len(indices))
         lost = max_missed(self.game, graded.missed, graded.best, self.k)
         if self.complete:
             cut = (indices[:, -1] >= 0) & (indices.shape[1] < self.max_depth)
             lost = np.where(cut, lost, 0.0)
-        share: FloatArray = lost / self.utility_range
+        share: FloatArray = lost / self.utility_range  # what they can add at most to the utility of a coalition
+        if players.grouped:
+            some = np.flatnonzero(share)
+            share[some] *= players.open_chance(self.semivalue, indices[some], self.k)
+        else:
+            lengths = (indices >= 0).sum(axis=1)
+            share *= self.semivalue.reach(self.k, indices.shape[1] + 1)[np.maximum(lengths - 1, 0)]
         return share
-
-    def dropped_of(self, players: Players, graded: Graded, indices: IndexArray) -> FloatArray:
-        """Bound the same in the value of a player: a document, or a group of them."""
-        if not players.grouped:
-            return self.dropped(graded, indices)
-        share = self.open_share(graded, indices)
-        some = np.flatnonzero(share)
-        share[some] *= players.open_chance(self.semivalue, indices[some], self.k)
-        return share
-
-    def dropped(self, graded: Graded, indices: IndexArray) -> FloatArray:
-        """Bound, for each query, what the documents beyond its list could have changed in the value of a document."""
-        lengths = (indices >= 0).sum(axis=1)
-        reach = self.semivalue.reach(self.k, indices.shape[1] + 1)
-        lost: FloatArray = self.open_share(graded, indices) * reach[np.maximum(lengths - 1, 0)]
-        return lost
 
 
 def max_missed(game: Game, grades: FloatArray, best: FloatArray, k: int) -> FloatArray:
     """Return the most that documents of these grades can change in each query; the parts of a mixture add up.
 
-    Parameters
-    ----------
-    game, k : Game, int
-        Utility of a coalition, and how many documents are retrieved.
-    grades, best : float64 arrays of shape (n_queries, n)
-        Grades of the documents, and of all that are judged: the range of the utility, where they are the same.
+    Where they are the best, the grades of all that are judged, that is the range of the utility.
     """
     total: FloatArray = np.zeros(len(grades))
     for weight, part in game.parts():

@@ -227,6 +227,11 @@ def _rows_of(part: Any) -> Any:
         return None
     if not all(isinstance(item, int) for item in items) or any(isinstance(row, Mapping) for row in rows):
         return rows
+    return filled_up(rows)
+
+
+def filled_up(rows: Sequence[Any]) -> IndexArray:
+    """Return lists of document numbers as an array, filled up with -1 to the length of the longest."""
     lists = np.full((len(rows), max([1, *map(len, rows)])), -1, dtype=np.int64)
     for place, row in zip(lists, rows, strict=True):
         place[: len(row)] = row

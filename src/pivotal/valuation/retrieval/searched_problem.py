@@ -14,8 +14,6 @@ from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem, as_p
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.retrievers import Similarity, check_retriever, corpus_size, search_rankings
 
-__all__ = ["open_problem"]
-
 
 def open_problem(
     rankings: Any,

@@ -15,17 +15,6 @@ import pandas as pd
 from pivotal.core.notices import notify
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = [
-    "LongTable",
-    "qrels_of",
-    "read_corpus",
-    "read_json_lines",
-    "read_qrels",
-    "read_queries",
-    "read_run",
-    "run_of",
-]
-
 _HEADER = re.compile(r"(q|query|topic)([-_]?(id|no|num|number))?", re.IGNORECASE)
 
 
@@ -42,10 +31,8 @@ class LongTable(NamedTuple):
 
         Scores fall; of equal scores the document whose name comes later in the alphabet is first.
         """
-        frame = pd.DataFrame({"query": self.queries, "document": self.documents, "number": self.numbers})
-        codes = pd.factorize(frame["query"])[0]
-        by_name = pd.factorize(frame["document"], sort=True)[0]
-        order = np.lexsort((-by_name, -self.numbers, codes))
+        by_name = pd.factorize(self.documents, sort=True)[0]
+        order = np.lexsort((-by_name, -self.numbers, pd.factorize(self.queries)[0]))
         return LongTable(self.queries[order], self.documents[order], self.numbers[order])
 
 
@@ -76,7 +63,7 @@ def read_qrels(path: str | os.PathLike[str]) -> LongTable:
 
 def read_corpus(path: str | os.PathLike[str]) -> dict[str, str]:
     """Read a corpus in BEIR's layout, JSON lines with _id, title and text; return title and text by id."""
-    return {_id(line, path): _text(line) for line in read_json_lines(path)}
+    return {_id(line, path): title_and_text(line) for line in read_json_lines(path)}
 
 
 def read_queries(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -199,5 +186,6 @@ def _id(line: Mapping[str, Any], path: str | os.PathLike[str]) -> str:
     return str(line["_id"])
 
 
-def _text(line: Mapping[str, Any]) -> str:
+def title_and_text(line: Mapping[str, Any]) -> str:
+    """Return what a document of JSON says, in one line of text."""
     return " ".join(part for part in (str(line.get("title") or ""), str(line.get("text") or "")) if part)
