@@ -31,29 +31,19 @@ _BALL = 64  # points near a query, for the size of blocks; larger balls are foun
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Queries of one `update`, checked, with all that counting them takes.
-
-    Parameters
-    ----------
-    index : Index
-        Finds the neighbours.
-    features : array, sparse matrix or source
-        The training points.
-    queries : array or sparse matrix, or None
-        The queries; None where the training points are the queries.
-    targets : int32 or float64 array of shape (n_queries,)
-        Their labels.
-    weights : float64 array of shape (n_queries,) or None
-        How much each query counts; 1 each when None.
-    resources : Resources
-        Threads, memory, progress bars.
-    """
+    """Queries of one `update`, checked, with all that counting them takes."""
 
     index: Index
     features: Any
+    """The training points: an array, a sparse matrix or a source of rows."""
+
     queries: Any
+    """The queries; None where the training points are the queries."""
+
     targets: AnyArray
     weights: FloatArray | None
+    """How much each query counts; 1 each when None."""
+
     resources: Resources
 
     def count(self, engine: QueryCounter, voters: NeighborVotes, depth: int) -> None:
@@ -85,11 +75,7 @@ class Batch:
 
     def queries_at_once(self, depth: int) -> int:
         """Return how many queries make a block, with lists of this length."""
-        return (
-            self.index.block_size(depth, self.resources.budget)
-            if self.resources.block_size is None
-            else self.resources.block_size
-        )
+        return self.resources.block_size or self.index.block_size(depth, self.resources.budget)
 
     def _count(self, engine: QueryCounter, lists: Callable[[slice], tuple[Any, CodeArray | None]], depth: int) -> None:
         at_once = self.queries_at_once(depth)
@@ -102,21 +88,10 @@ class Batch:
         if not supports_backend(engine, self.index):
             warn_backend_unused(self.resources.n_jobs, why_backend_unused(engine, self.index))
             return False
-        small = engine.for_worker()
-        return workers.count(
-            engine,
-            WorkerTask(
-                small,
-                self.index.for_worker(len(self.targets), depth),
-                voters.for_counter(small),
-                lists=engine.recorder is not None,
-            ),
-            self.queries,
-            self.targets,
-            depth=depth,
-            resources=self.resources,
-            weights=self.weights,
-        )
+        small, index = engine.for_worker(), self.index.for_worker(len(self.targets), depth)
+        task = WorkerTask(small, index, voters.for_counter(small), lists=engine.recorder is not None)
+        how: dict[str, Any] = {"depth": depth, "resources": self.resources, "weights": self.weights}
+        return workers.count(engine, task, self.queries, self.targets, **how)
 
     def _count_whole_orders(self, engine: QueryCounter, voters: NeighborVotes) -> bool:
         """Count a game in which every point matters, where that can be done without lists of all points."""

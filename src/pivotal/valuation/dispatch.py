@@ -15,8 +15,6 @@ from pivotal.results.values import Values
 
 __all__ = ["run_function"]
 
-_COMMON = ("ids", "random_state", "n_jobs", "progress")  # which every function takes
-
 
 def run_function(
     spec: Spec,
@@ -27,22 +25,9 @@ def run_function(
     ids: Any,
     query_weights: QueryWeights,
 ) -> Values:
-    """Call the function of a method that is not run by the engine.
+    """Call the function of a method that is not run by the engine, with the settings as the caller gave them.
 
-    Parameters
-    ----------
-    spec : Spec
-        What was asked for.
-    given : mapping of str to object
-        The settings as the caller gave them.
-    resources : Resources
-        Threads and progress bars.
-    data : tuple
-        X_train, y_train, X_test and y_test, as in `pivotal.value`.
-    ids : array-like or None
-        Names of the training points.
-    query_weights : QueryWeights
-        Which such methods cannot use.
+    The data are X_train, y_train, X_test and y_test, as in `pivotal.value`; weights of queries such methods cannot use.
     """
     method = spec.method.method
     for name in sorted(spec.chosen):
@@ -58,8 +43,7 @@ def run_function(
         )
     if data[2] is None and "a test set" in method.needs:
         raise ValueError(f"method={method.name!r} needs a test set; got none. Pass X_test and y_test.")
-    filled = {**{name: given[name] for name in spec.chosen}, **method.suggests, **method.presets}
-    filled |= {name: given[name] for name in spec.chosen}
+    filled = {**method.suggests, **method.presets, **{name: given[name] for name in spec.chosen}}
     settings = {name: filled[name] for name in method.takes if name in filled}
     own = dict(spec.method.parameters)
     common = {
@@ -81,7 +65,7 @@ def _check_parameters(method: Method, function: Callable[..., Any], own: Mapping
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     words = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    known = [name for name in words if name not in taken and name not in _COMMON]
+    known = [name for name in words if name not in taken]
     for name in own:
         if name not in known:
             raise TypeError(f"method {method.name!r} takes {', '.join(known) or 'no parameters'}; got {name!r}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -27,13 +28,7 @@ __all__ = ["EditablePoints"]
 
 
 class EditablePoints(PointValuation):
-    """Values training points that may be added, removed and relabelled, over queries that may be dropped.
-
-    Parameters
-    ----------
-    spec, resources, X, y, ids, names
-        As in `PointValuation`.
-    """
+    """Values training points that may be added, removed and relabelled, over queries that may be dropped."""
 
     engine: EditableEngine | None
 
@@ -77,10 +72,10 @@ class EditablePoints(PointValuation):
             )
         self.shape(len(self.labels), self.encoding, self_valuation=itself)  # which refuses a point alone
         if self.engine is None or self.self_valuation != itself:
-            alone = self._make_small_index if self._is_local() else None
+            alone = partial(self._index_of, "brute") if self._is_local() else None
             self.engine = EditableEngine(
                 self._make_engine,
-                Search(self._make_index, alone, self.spec.votes, self._needed()),
+                Search(partial(self._index_of, self.spec.neighbors), alone, self.spec.votes, self._needed()),
                 self.spec,
                 StartingPoints(self.features, self.index, self.labels, self.encoding.classes),
                 each_other=itself,
@@ -159,12 +154,6 @@ class EditablePoints(PointValuation):
         encoding = self.encoding if self.encoding.codes is None else LabelEncoding(ClassCodes(pd.Index(classes)))
         shape = self.shape(n_players, encoding, self_valuation=False)
         return Engine(self.spec, labels, shape, n_jobs=self.n_threads, recorder=self.recorder(encoding))
-
-    def _make_index(self, points: Any) -> Index:
-        return self._index_of(self.spec.neighbors, points)
-
-    def _make_small_index(self, points: Any) -> Index:
-        return self._index_of("brute", points)
 
     def _index_of(self, neighbors: Any, points: Any) -> Index:
         metric, n_jobs = self.spec.metric, self.n_threads

@@ -18,7 +18,7 @@ from pivotal.core.metric_settings import Metric
 from pivotal.core.plan import METHODS, as_plan
 from pivotal.core.query_weights import as_query_weights
 from pivotal.core.semivalues import Semivalue
-from pivotal.core.spec import DEFAULT_TOL, Spec
+from pivotal.core.spec import DEFAULT_TOL, DEFAULTS, Spec
 from pivotal.core.types import FloatArray
 from pivotal.core.weights import Weights
 from pivotal.neighbors import is_source, open_source
@@ -209,19 +209,8 @@ class KNNValuation(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not 
         method = self.method
         if not isinstance(method, MethodChoice) and str(method).partition("(")[0] not in METHODS:
             as_plan(method)  # which says what it must be
-        return Spec.of(
-            k=self.k,
-            utility=self.utility,
-            semivalue=self.semivalue,
-            weights=self.weights,
-            bits=self.bits,
-            metric=self.metric,
-            metric_params=self.metric_params,
-            neighbors=self.neighbors,
-            tol=self.tol,
-            classes=self.classes,
-            method=as_choice(method),
-        )
+        given = {name: getattr(self, name) for name in (*DEFAULTS, "metric_params")}
+        return Spec.of(**given, method=as_choice(method))
 
     def _resources(self) -> Resources:
         return Resources.of(

@@ -19,18 +19,11 @@ __all__ = ["FittedModel"]
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted KNeighborsClassifier or KNeighborsRegressor, perhaps at the end of a pipeline.
-
-    Parameters
-    ----------
-    neighbors : fitted estimator
-        The nearest-neighbour model itself.
-    transform : callable
-        What the steps before it do to features.
-    """
+    """A fitted KNeighborsClassifier or KNeighborsRegressor, perhaps at the end of a pipeline."""
 
     neighbors: Any
     transform: Callable[[Any], Any]
+    """What the steps before it do to features."""
 
     @staticmethod
     def of(model: Any) -> FittedModel:
@@ -72,13 +65,7 @@ class FittedModel:
         return model._fit_X, model._y if names is None else names[model._y]
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that the model brings, if those that were given do not contradict them.
-
-        Parameters
-        ----------
-        given : mapping of str to object
-            Arguments of `pivotal.value`, defaults among them.
-        """
+        """Return the settings that the model brings, unless arguments of `pivotal.value` contradict them."""
         from sklearn.base import is_regressor
 
         model = self.neighbors
@@ -93,13 +80,14 @@ class FittedModel:
                     f"{name} is taken from the model, which has {name}={_shown(said[name])!r}; got "
                     f"{name}={given[name]!r} as well. Omit it."
                 )
+        regression = is_regressor(model)
+        task, fitting = ("regression", "regression") if regression else ("classification", "hard")
         if not is_given(given["utility"]):
-            return {**found, "utility": "regression"} if is_regressor(model) else found
-        task = "regression" if is_regressor(model) else "classification"
-        if as_game(given["utility"]).task != task:
-            fitting = "regression" if task == "regression" else "hard"
+            return {**found, "utility": fitting} if regression else found
+        game = as_game(given["utility"])
+        if game.task != task:
             raise ValueError(
-                f"utility={str(as_game(given['utility']))!r} is not for {task}; got a {type(model).__name__} as model. "
+                f"utility={str(game)!r} is not for {task}; got a {type(model).__name__} as model. "
                 f"Omit it, or use utility={fitting!r}."
             )
         return found

@@ -35,23 +35,7 @@ _BRANCHES, _MOST_BRANCHES = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class GroupValuation:
-    """What is known of groups before any neighbour is.
-
-    Parameters
-    ----------
-    spec : Spec
-        What is to be computed.
-    resources : Resources
-        With what.
-    groups : Owners
-        Whose the training points are.
-    labels, targets : arrays of shape (n_train,) and (n_queries,)
-        Labels of the training points and of the queries, as numbers.
-    n_classes : int
-        Number of classes.
-    weights : float64 array of shape (n_queries,) or None
-        How much each query counts.
-    """
+    """What is known of groups before any neighbour is; labels of points and queries, `targets`, are numbers."""
 
     spec: Spec
     resources: Resources
@@ -71,8 +55,9 @@ class GroupValuation:
                 "groups are valued by the methods exact, coalitions and permutations, for all queries together; got "
                 f"method={str(spec.method)!r}. Use one of these."
             )
-        task, classes = spec.game.task, spec.classes
-        labels, targets, encoding = LabelEncoding.of(task, y_train, y_test, classes=classes, tables=False)
+        labels, targets, encoding = LabelEncoding.of(
+            spec.game.task, y_train, y_test, classes=spec.classes, tables=False
+        )
         owners = Owners.of(groups, len(labels), "groups")
         spec.method.plan  # noqa: B018  # a search may take long: what cannot be sampled is said before
         weights = query_weights.of(targets, encoding.codes)
@@ -132,16 +117,7 @@ def value_groups(
 ) -> Values:
     """Return what each group is worth that joins with all its training points at once.
 
-    Parameters
-    ----------
-    spec, resources
-        What is to be computed, and with what.
-    data : tuple
-        X_train, y_train, X_test and y_test, as in `pivotal.value`.
-    groups : array-like of shape (n_train,)
-        Group of each training point.
-    query_weights : QueryWeights
-        How much queries count.
+    The data are X_train, y_train, X_test and y_test, as in `pivotal.value`; each point has a group.
     """
     X_train, y_train, X_test, y_test = data
     if X_test is None:
@@ -154,12 +130,8 @@ def value_groups(
     valuation = GroupValuation.of(spec, resources, groups, y_train, y_test, query_weights)
     check_same_length(features, valuation.labels, "X_train", "y_train")
     check_same_length(queries, valuation.targets, "X_test", "y_test")
-    settings, neighbors = spec.settings(), spec.neighbors
-    how: dict[str, Any] = {
-        "metric": spec.metric.name,
-        "metric_params": spec.metric.parameters,
-        "n_jobs": resources.n_jobs,
-    }
+    settings, neighbors, metric = spec.settings(), spec.neighbors, spec.metric
+    how: dict[str, Any] = {"metric": metric.name, "metric_params": metric.parameters, "n_jobs": resources.n_jobs}
     if isinstance(spec.game, Threshold):
         index = as_index(neighbors, features, **how)
         balls = search_balls(index, queries, spec.game, describe_choice(neighbors))

@@ -31,22 +31,8 @@ __all__ = ["PointValuation", "read_points", "read_queries"]
 class PointValuation:
     """Values training points over any number of batches of queries.
 
-    Parameters
-    ----------
-    spec : Spec
-        What is to be computed.
-    resources : Resources
-        With what.
-    X : array, sparse matrix or row source of shape (n_train, n_features)
-        Training points, checked.
-    y : array-like
-        Their labels.
-    y_test : array-like, optional
-        Labels of queries, which may bring classes that training does not show.
-    ids : array-like of shape (n_train,), optional
-        Names of the points.
-    names : tuple of str
-        What the caller calls X and y.
+    The points are checked, and may be a source of rows; `y_test` may bring classes that training does not show, and
+    `names` are what the caller calls X and y.
     """
 
     def __init__(
@@ -68,11 +54,8 @@ class PointValuation:
         )
         check_same_length(X, self.labels, *names)
         self.ids = as_ids(ids, len(self.labels))
-        how: dict[str, Any] = {
-            "metric": spec.metric.name,
-            "metric_params": spec.metric.parameters,
-            "n_jobs": self.n_threads,
-        }
+        metric = spec.metric
+        how: dict[str, Any] = {"metric": metric.name, "metric_params": metric.parameters, "n_jobs": self.n_threads}
         self.features = X
         self.index: Index = as_index(spec.neighbors, Checked(X), max_memory=resources.max_memory, **how)
         self.audit = NeighborAudit(spec.neighbors, self.index, X, **how)
@@ -170,9 +153,8 @@ class PointValuation:
                 )
             return engine
         shape = self.shape(len(self.labels), self.encoding, self_valuation=self_valuation)
-        engine = make_counter(
-            self.spec, self.labels, shape, n_jobs=self.n_threads, recorder=self.recorder(self.encoding)
-        )
+        recorder = self.recorder(self.encoding)
+        engine = make_counter(self.spec, self.labels, shape, n_jobs=self.n_threads, recorder=recorder)
         self.engine, self.self_valuation = engine, self_valuation
         return engine
 

@@ -15,8 +15,6 @@ from pivotal.valuation.sweep._sweep_result import Sweep, bottom_overlap, spearma
 from pivotal.valuation.sweep._sweep_run import sweep
 from pivotal.valuation.sweep._sweep_settings import as_choices
 
-__all__ = ["BitsDiagnostic", "bits_diagnostic"]
-
 
 @dataclass(frozen=True, eq=False)
 class BitsDiagnostic:

@@ -18,8 +18,6 @@ from pivotal.valuation.sweep._sweep_settings import NAMED, Setting, identity_of,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Sweep", "bottom_overlap"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
@@ -72,10 +70,8 @@ class Sweep:
             if all(getattr(setting, name) == label for name, label in wanted.items())
         }
         if not found:
-            wanted_text = ", ".join(f"{name}={label!r}" for name, label in wanted.items())
-            raise ValueError(
-                f"the sweep must contain what is asked for; it has no {wanted_text}. {self._describe_axes()}"
-            )
+            asked = ", ".join(f"{name}={label!r}" for name, label in wanted.items())
+            raise ValueError(f"the sweep must contain what is asked for; it has no {asked}. {self._describe_axes()}")
         return Sweep(found, self.labels)
 
     def _label_of(self, name: str, choice: Any) -> Any:

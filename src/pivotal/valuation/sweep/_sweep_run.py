@@ -26,8 +26,6 @@ from pivotal.valuation.point_valuation import PointValuation, read_points, read_
 from pivotal.valuation.sweep._sweep_result import Sweep
 from pivotal.valuation.sweep._sweep_settings import NAMED, combine, identity_of
 
-__all__ = ["sweep"]
-
 _Utility = str | Game | Convention
 _Weighting = str | Weights | Callable[..., Any] | None
 
@@ -90,16 +88,9 @@ def sweep(
     """
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test go together; got only one of them. Omit both for self-valuation.")
-    shared = {
-        "metric": metric,
-        "metric_params": metric_params,
-        "neighbors": neighbors,
-        "tol": tol,
-        "classes": classes,
-    }
-    chosen = [
-        (setting, Spec.of(**shared, **own), own) for setting, own in combine(utility, semivalue, weights, bits, k)
-    ]
+    shared = {"metric": metric, "metric_params": metric_params, "neighbors": neighbors, "tol": tol, "classes": classes}
+    combined = combine(utility, semivalue, weights, bits, k)
+    chosen = [(setting, Spec.of(**shared, **own), own) for setting, own in combined]
     for _, spec, _ in chosen:
         PointValuation.check(spec)  # what cannot be valued is said before anything is read
     resources = Resources.of(n_jobs=n_jobs, progress=progress)
@@ -109,11 +100,11 @@ def sweep(
     models = [first.with_spec(spec) for _, spec, _ in chosen]
     _count(first, models, queries, as_query_weights(query_weights))
     results = {setting: model.result() for (setting, _, _), model in zip(chosen, models, strict=True)}
-    labels = {
-        (name, identity_of(own[name])): str(getattr(setting, name))
+    labels: dict[tuple[str, str | None], str] = {
+        (name, identity): str(getattr(setting, name))
         for setting, _, own in chosen
         for name in NAMED
-        if identity_of(own[name]) is not None
+        if (identity := identity_of(own[name])) is not None
     }
     return Sweep(MappingProxyType(results), MappingProxyType(labels))
 
@@ -144,15 +135,7 @@ def _count(first: PointValuation, models: list[PointValuation], X: Any, query_we
 
 
 class _Shared:
-    """Searches for the neighbours of a block of queries once, as deep as any setting wants them.
-
-    Parameters
-    ----------
-    search : callable
-        Gives indices and distances of this many neighbours, for a slice of the queries.
-    depth : int
-        How many neighbours to ask for at first.
-    """
+    """Searches for the neighbours of a block of queries once, as deep as any setting wants them: at first so deep."""
 
     def __init__(self, search: Callable[[slice, int], tuple[IndexArray, FloatArray]], depth: int) -> None:
         self._search, self._depth = search, depth
@@ -160,7 +143,6 @@ class _Shared:
         self._indices, self._distances = np.empty((0, 0), np.int64), np.empty((0, 0))
 
     def __call__(self, queries: slice, depth: int) -> tuple[IndexArray, FloatArray]:
-        """Return the neighbours of a slice of the queries."""
         if queries != self._queries or depth > self._indices.shape[1]:
             self._depth = max(self._depth, depth)
             self._indices, self._distances = self._search(queries, self._depth)

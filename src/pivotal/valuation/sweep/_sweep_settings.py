@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count, product
 from typing import Any, NamedTuple
 
@@ -13,8 +13,6 @@ from pivotal.core.semivalues import as_semivalue
 from pivotal.core.spec import MEANING
 from pivotal.core.validation import check_k
 from pivotal.core.weights import as_bits, as_weights
-
-__all__ = ["NAMED", "Setting", "as_choices", "combine", "identity_of", "meaning_of"]
 
 NAMED = ("utility", "semivalue", "weights")
 """Settings that are objects, and are labelled by name."""
@@ -37,13 +35,7 @@ class Setting(NamedTuple):
 
 
 def combine(utility: Any, semivalue: Any, weights: Any, bits: Any, k: Any) -> Iterator[tuple[Setting, dict[str, Any]]]:
-    """Yield every combination once: its labels, and the settings that `Spec.of` takes for it.
-
-    Parameters
-    ----------
-    utility, semivalue, weights, bits, k
-        One or several of each, as `pivotal.value` takes them.
-    """
+    """Yield every combination once: its labels, and the settings that `Spec.of` takes for it."""
     games = [as_game(choice) for choice in as_choices("utility", utility)]
     if len({game.task for game in games}) > 1:
         raise ValueError(
@@ -62,10 +54,10 @@ def combine(utility: Any, semivalue: Any, weights: Any, bits: Any, k: Any) -> It
     seen: set[Setting] = set()
     every = product(_named(games), _named(measures), _named(votes), precisions, numbers)
     for (utility, game), (drawn, measure), (falling, kernel), precision, number in every:
-        setting = Setting(utility, drawn, falling, precision if kernel.weighted else 0, number)
+        own = precision if kernel.weighted else None
+        setting = Setting(utility, drawn, falling, own or 0, number)
         if setting not in seen:
             seen.add(setting)
-            own = precision if kernel.weighted else None
             yield setting, {"utility": game, "semivalue": measure, "weights": kernel, "bits": own, "k": number}
 
 
@@ -83,8 +75,7 @@ def meaning_of(name: str, choice: Any) -> Any:
     """Return what a choice means: the object that text names, where there is one."""
     if name not in Setting._fields:
         raise ValueError(f"settings of a sweep are {', '.join(Setting._fields)}; got {name!r}.")
-    read: Callable[[Any], Any] | None = MEANING.get(name)
-    return choice if read is None else read(choice)
+    return MEANING[name](choice) if name in MEANING else choice
 
 
 def identity_of(choice: Any) -> str | None:
