@@ -99,19 +99,7 @@ class Explanation:
 
 
 def explain_query(kept: PerQuery, ids: AnyArray, query: int, n: int) -> Explanation:
-    """Return the n points most for a query's true label, and the n most against it.
-
-    Parameters
-    ----------
-    kept : PerQuery
-        Values of each query.
-    ids : array of shape (n_train,)
-        Names of the training points.
-    query : int
-        Which query, from 0 on.
-    n : int
-        How many points of each side at most.
-    """
+    """Return the n points most for a query's true label, and the n most against it; ids are names of all points."""
     points, values, ranks = kept.row(query)
     order = np.argsort(-np.abs(values), kind="stable")  # of equals the nearer comes first
     shown = np.concatenate([order[values[order] > 0][:n], order[values[order] < 0][:n]])
@@ -121,8 +109,9 @@ def explain_query(kept: PerQuery, ids: AnyArray, query: int, n: int) -> Explanat
         verdict = _verdict(kept, query, points[ranks <= kept.k])
     else:
         grades = kept.grades_of(query)
-        labels = tuple(f"grade {grade:g}" for grade in grades[shown])
-        verdict = _ranking_verdict(kept, query, grades[ranks <= kept.k])
+        labels, first = tuple(f"grade {grade:g}" for grade in grades[shown]), grades[ranks <= kept.k]
+        found = f"finds {int((first > 0.0).sum())} relevant among its first {len(first)}"
+        verdict = f"({kept.name_of(query)}) {found}"
     return Explanation(
         query,
         kept.name_of(kept.targets[query]),
@@ -136,11 +125,6 @@ def explain_query(kept: PerQuery, ids: AnyArray, query: int, n: int) -> Explanat
         float(values[others].sum()),
         "row" if kept.grades is None else "document",
     )
-
-
-def _ranking_verdict(kept: PerQuery, query: int, grades: FloatArray) -> str:
-    relevant = int((grades > 0.0).sum())
-    return f"({kept.name_of(query)}) finds {relevant} relevant among its first {len(grades)}"
 
 
 def _verdict(kept: PerQuery, query: int, nearest: IndexArray) -> str:

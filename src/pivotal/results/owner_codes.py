@@ -27,16 +27,7 @@ class Owners(NamedTuple):
 
     @classmethod
     def of(cls, owners: Any, n_train: int, name: str = "owners") -> Owners:
-        """Check what the user brought.
-
-        Parameters
-        ----------
-        owners : array-like of shape (n_train,)
-            Owner of each training point.
-        n_train : int
-            Number of training points.
-        name : str
-            What the user calls them: owners, or groups.
+        """Check what the user brought, an owner for each training point, and calls owners, or groups.
 
         Examples
         --------

@@ -21,10 +21,7 @@ from pivotal.core.frozen import freeze_arrays, same
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.storage import numbers_of
 
-__all__ = ["COLUMNS", "PerQuery", "PerQueryRecorder", "QueryRows"]
-
-COLUMNS: Final = ("label", "queries", "query_values", "query_ranks")
-"""Columns of a file that hold values per query; each has an entry per training point."""
+__all__ = ["PerQuery", "PerQueryRecorder", "QueryRows"]
 
 _BUDGET: Final = 2**30
 _ENTRY_BYTES: Final = 16  # value, training index and rank
@@ -136,14 +133,9 @@ class PerQuery:
 
     @classmethod
     def from_columns(cls, columns: pa.Table, about: Any) -> Self:
-        """Return what `to_columns` was called on.
+        """Return what `to_columns` was called on, or raise ValueError or KeyError if it cannot have been.
 
         Every number is looked at: SciPy believes what it is told, and writes wherever an index leads.
-
-        Raises
-        ------
-        ValueError, KeyError
-            If it cannot have been.
         """
         if not isinstance(about, dict):
             raise ValueError("what it says of the queries must be an object")
@@ -153,27 +145,20 @@ class PerQuery:
         for name, codes in (("label", labels), ("targets", targets)):
             if classes and ((codes < 0) | (codes >= len(classes))).any():
                 raise ValueError(f"{name} must be codes of the {len(classes)} classes")
-        lists = {name: _lists_of(columns[name], name) for name in COLUMNS[1:]}
-        sizes = lists["queries"].value_lengths().to_numpy(zero_copy_only=False)
-        if any((own.value_lengths().to_numpy(zero_copy_only=False) != sizes).any() for own in lists.values()):
-            raise ValueError("lists of a training point differ in length")
-        queries, values, ranks = (
-            numbers_of(lists[name].flatten(), own, name)
-            for name, own in zip(COLUMNS[1:], (pa.int32(), pa.float64(), pa.int32()), strict=True)
-        )
-        grades = None
+        kinds = {"queries": pa.int32(), "query_values": pa.float64(), "query_ranks": pa.int32()}
         if about.get("graded", False):
-            own = _lists_of(columns["query_grades"], "query_grades")
-            if (own.value_lengths().to_numpy(zero_copy_only=False) != sizes).any():
-                raise ValueError("lists of a training point differ in length")
-            grades = numbers_of(own.flatten(), pa.float64(), "query_grades")
-        # A ranking may be shorter than k.
-        _check_entries(queries, ranks, sizes, (len(targets), len(labels)), k if grades is None else 0)
+            kinds["query_grades"] = pa.float64()
+        lists = {name: _lists_of(columns[name], name) for name in kinds}
+        lengths = [own.value_lengths().to_numpy(zero_copy_only=False) for own in lists.values()]
+        sizes, shape = lengths[0], (len(targets), len(labels))
+        if any((own != sizes).any() for own in lengths):
+            raise ValueError("lists of a training point differ in length")
+        queries, values, ranks, *grades = (numbers_of(lists[name].flatten(), own, name) for name, own in kinds.items())
+        _check_entries(queries, ranks, sizes, shape, 0 if grades else k)  # a ranking may be shorter than k
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        shape = (len(targets), len(labels))
         places = sparse.csc_array((np.arange(len(values)), queries, starts), shape=shape).tocsr()
         matrix = sparse.csr_array((values[places.data], places.indices, places.indptr), shape=shape)
-        graded = None if grades is None else grades[places.data]
+        graded = grades[0][places.data] if grades else None
         return cls(matrix, ranks[places.data].astype(np.int32), np.array(labels), targets, classes, k, dropped, graded)
 
     def __eq__(self, other: object) -> bool:
@@ -228,16 +213,7 @@ def _lists_of(column: pa.ChunkedArray, name: str) -> pa.Array:
 def _check_entries(queries: Ranks, ranks: Ranks, sizes: IndexArray, shape: tuple[int, int], k: int) -> None:
     """Raise unless the entries are those of a matrix, and each query's ranks those of different neighbours.
 
-    Parameters
-    ----------
-    queries, ranks : int32 arrays of shape (n_entries,)
-        One training point after the other.
-    sizes : int array of shape (n_train,)
-        How many entries each of them has.
-    shape : tuple of int
-        Number of queries, and of training points.
-    k : int
-        The k nearest of a query always have an entry.
+    They stand one training point after the other, each of which has so many; the k nearest always have an entry.
     """
     n_queries, n_train = shape
     if ((queries < 0) | (queries >= n_queries)).any():
@@ -300,17 +276,7 @@ class PerQueryRecorder:
             )
 
     def record(self, indices: IndexArray, values: FloatArray, targets: AnyArray) -> QueryRows:
-        """Return the entries of a block of queries that are kept.
-
-        Parameters
-        ----------
-        indices : int64 array of shape (n_queries, depth)
-            Training points, nearest first.
-        values : float64 array of shape (n_queries, depth)
-            Their values.
-        targets : int32 or float64 array of shape (n_queries,)
-            True label of each query.
-        """
+        """Return the entries of a block of queries that are kept, given their neighbours, nearest first, and values."""
         depth, dropped = indices.shape[1], 0.0
         kept = values != 0.0
         kept[:, : self._k] = True
@@ -336,17 +302,15 @@ class PerQueryRecorder:
 
     def finish(self, kept: Sequence[QueryRows], labels: AnyArray) -> PerQuery:
         """Return what was kept of all queries, given the labels of the training points."""
-        starts = np.concatenate([[0], *(rows.sizes for rows in kept)]).cumsum()
-        parts = (
-            np.concatenate([rows.values for rows in kept]),
-            np.concatenate([rows.points for rows in kept]),
-            starts,
+        values, points, ranks, targets = (
+            np.concatenate([getattr(rows, name) for rows in kept]) for name in ("values", "points", "ranks", "targets")
         )
+        starts = np.concatenate([[0], *(rows.sizes for rows in kept)]).cumsum()
         return PerQuery(
-            sparse.csr_array(parts, shape=(len(starts) - 1, len(labels))),
-            np.concatenate([rows.ranks for rows in kept]),
+            sparse.csr_array((values, points, starts), shape=(len(starts) - 1, len(labels))),
+            ranks,
             np.array(labels),
-            np.concatenate([rows.targets for rows in kept]),
+            targets,
             self._classes,
             self._k,
             max(rows.largest_dropped for rows in kept),

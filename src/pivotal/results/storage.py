@@ -33,21 +33,8 @@ _OBJECT_TYPES: Final = (str, bool, int, float, bytes, dt.datetime, dt.date, pd.T
 def encode_ids(ids: AnyArray) -> tuple[pa.Array, str]:
     """Turn ids into an Arrow column and the tag that `decode_ids` needs to rebuild them.
 
-    Parameters
-    ----------
-    ids : array of shape (n_train,)
-        Booleans, numbers, text, bytes, dates and times; or objects all of one such type, None allowed.
-
-    Returns
-    -------
-    column : pyarrow array of length n_train
-    tag : str
-        The NumPy dtype, or "object" / "timestamps" for object arrays.
-
-    Raises
-    ------
-    TypeError
-        If the ids are of mixed types, or of a type that Parquet cannot hold.
+    They may be booleans, numbers, text, bytes, dates and times; or objects all of one such type, None allowed. The tag
+    is the NumPy dtype, or "object" / "timestamps" for object arrays. What Parquet cannot hold is a TypeError.
     """
     column: Any = ids
     tag = ids.dtype.str
@@ -85,13 +72,7 @@ def _from_objects(ids: AnyArray) -> tuple[Any, str]:
 
 
 def decode_ids(column: pa.ChunkedArray, tag: object) -> AnyArray:
-    """Rebuild the ids that `encode_ids` was given: same dtype, same values.
-
-    Raises
-    ------
-    ValueError
-        If the column cannot have come from ids of that tag.
-    """
+    """Rebuild the ids that `encode_ids` was given, same dtype, same values; or raise ValueError if there were none."""
     if pa.types.is_nested(column.type):
         raise ValueError(f"ids are of type {str(column.type)[:60]}")
     if tag == "timestamps":
@@ -103,8 +84,10 @@ def decode_ids(column: pa.ChunkedArray, tag: object) -> AnyArray:
     dtype = _dtype_of(tag)
     if not _HOLDS[dtype.kind](column.type, dtype) or (column.null_count and dtype.kind not in "Mm"):
         raise ValueError(f"ids of type {column.type} are not {tag}")
-    if dtype.kind in "SU" and len(column) * dtype.itemsize > _WIDE and dtype.itemsize > 4 * (_longest(column) + 1):
-        raise ValueError(f"ids are not as long as {tag} says")
+    if dtype.kind in "SU" and len(column) * dtype.itemsize > _WIDE:
+        longest = pc.max(pc.binary_length(column)).as_py() or 0
+        if dtype.itemsize > 4 * (longest + 1):
+            raise ValueError(f"ids are not as long as {tag} says")
     return np.asarray(column.to_numpy()).astype(dtype)
 
 
@@ -133,19 +116,8 @@ def _dtype_of(tag: object) -> Any:
         raise ValueError(f"ids of type {tag!r} are not known") from error
 
 
-def _longest(column: pa.ChunkedArray) -> int:
-    found = pc.max(pc.binary_length(column)).as_py()
-    return int(found or 0)
-
-
 def numbers_of(column: pa.ChunkedArray | pa.Array, kind: pa.DataType, name: str) -> AnyArray:
-    """Return a column of numbers, which must be of one type, without gaps, and finite.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
+    """Return a column of numbers, which must be of one type, without gaps, and finite; or raise ValueError."""
     if column.type != kind:
         raise ValueError(f"{name} must be of type {kind}; got {str(column.type)[:60]}")
     if column.null_count:
@@ -160,20 +132,8 @@ def write_table(path: str | os.PathLike[str], columns: dict[str, pa.Array], abou
     """Write columns and a JSON-able description to one Parquet file, whole or not at all.
 
     The file is written under a temporary name in the same directory and renamed when complete, so a reader never sees
-    half a file and an older file survives a failure. Pages carry checksums.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write or replace.
-    columns : dict of pyarrow arrays of shape (n_train,)
-    about : dict
-        Kept as JSON in the schema metadata.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; nothing is left behind.
+    half a file and an older file survives a failure. Pages carry checksums. If it cannot be written, an OSError says
+    so, and nothing is left behind.
     """
     target, table = check_file(path, "values.parquet"), as_table(columns, about)
     with atomic_open(target, path) as file:
@@ -187,19 +147,10 @@ def as_table(columns: dict[str, Any], about: dict[str, Any]) -> pa.Table:
 
 
 def read_table(path: str | os.PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
-    """Read what `write_table` wrote.
+    """Read what `write_table` wrote: the columns and the description.
 
-    Returns
-    -------
-    table : pyarrow table of n_train rows
-    about : dict
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not Parquet, was not written by `write_table`, is damaged, or is of a newer format.
+    No such file is a FileNotFoundError; one that is not Parquet, not of `write_table`, damaged, or of a newer format a
+    ValueError.
     """
     with _opened(path) as source:
         try:
@@ -248,19 +199,13 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def reported_as_damage(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in one sentence, which names the file, that what was read from it cannot be right.
+    """Say in one sentence, which names the file, that what was read from it cannot be right: a ValueError.
 
-    Raises
-    ------
-    ValueError
-        In place of any error that crafted or broken content leads to.
+    It stands in place of any error that crafted or broken content leads to.
     """
     try:
         yield
     except Exception as error:
-        raise ValueError(f"{path} is damaged ({_reason(error)}); save the values again.") from error
-
-
-def _reason(error: Exception) -> str:
-    said = first_line(error)
-    return f"no {said}" if isinstance(error, KeyError) and " " not in said else said
+        said = first_line(error)
+        reason = f"no {said}" if isinstance(error, KeyError) and " " not in said else said
+        raise ValueError(f"{path} is damaged ({reason}); save the values again.") from error

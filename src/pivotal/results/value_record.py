@@ -81,6 +81,7 @@ class ValueRecord:
             bound_name, proved_bound, rounding_allowance = "error_bound", error_bound, 0.0
         if neighbors_exact is not None and not isinstance(neighbors_exact, bool | np.bool_):
             raise ValueError(f"neighbors_exact must be True, False or None; got {neighbors_exact!r}.")
+        exact = None if neighbors_exact is None else bool(neighbors_exact)
         share = None if recall is None else check_probability(recall, "recall")
         array = np.array(values, dtype=np.float64)
         if array.ndim != 1 or array.size == 0:
@@ -92,11 +93,9 @@ class ValueRecord:
             "empty_utility": None if empty_utility is None else _number("empty_utility", empty_utility),
             "proved_bound": None if proved_bound is None else _number(bound_name, proved_bound, non_negative=True),
             "rounding_allowance": _number("rounding_allowance", rounding_allowance, non_negative=True),
-            "neighbors_exact": False if share is not None and share < 1.0 else _flag(neighbors_exact),
-            "standard_error": None if standard_error is None else _errors("standard_error", standard_error, array.size),
-            "query_standard_error": None
-            if query_standard_error is None
-            else _errors("query_standard_error", query_standard_error, array.size),
+            "neighbors_exact": False if share is not None and share < 1.0 else exact,
+            "standard_error": _errors("standard_error", standard_error, array.size),
+            "query_standard_error": _errors("query_standard_error", query_standard_error, array.size),
             "ids": as_ids(ids, array.size),
             "vote_resolution": _number("vote_resolution", vote_resolution, non_negative=True),
             "recall": share,
@@ -219,10 +218,6 @@ def _number(name: str, number: SupportsFloat, *, non_negative: bool = False) -> 
     return converted
 
 
-def _flag(flag: bool | np.bool_ | None) -> bool | None:
-    return None if flag is None else bool(flag)
-
-
 def as_count(name: str, number: SupportsIndex) -> int:
     """Return a positive integer, or raise."""
     if not isinstance(number, bool) and hasattr(number, "__index__") and operator.index(number) >= 1:
@@ -230,7 +225,9 @@ def as_count(name: str, number: SupportsIndex) -> int:
     raise ValueError(f"{name} must be a positive integer; got {number!r}.")
 
 
-def _errors(name: str, standard_error: ArrayLike, n_train: int) -> FloatArray:
+def _errors(name: str, standard_error: ArrayLike | None, n_train: int) -> FloatArray | None:
+    if standard_error is None:
+        return None
     array = one_dimensional(name, np.array(standard_error, dtype=np.float64), n_train)
     if (array < 0).any():
         raise ValueError(f"{name} must not be negative; got {array.min()}.")
