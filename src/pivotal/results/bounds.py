@@ -9,8 +9,6 @@ import numpy as np
 
 from pivotal.core.types import FloatArray
 
-__all__ = ["Bound", "scaled_bound"]
-
 _EPS: Final = float(np.finfo(np.float64).eps)
 
 

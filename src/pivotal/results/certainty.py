@@ -22,8 +22,6 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.bounds import Bound
 from pivotal.results.value_record import ValueRecord, as_count
 
-__all__ = ["CertainValues", "Interval", "Signs"]
-
 _UNSEEN: Final = 0.5  # of a usual contribution, which a point may make beyond what was seen
 _RESAMPLES, _AT_ONCE = 200, 20
 

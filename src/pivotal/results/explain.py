@@ -15,8 +15,6 @@ from pivotal.results.per_query import PerQuery
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Explanation", "explain_query"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from pivotal.core.types import AnyArray
 
-__all__ = ["as_ids", "ids_of", "one_dimensional"]
-
 
 def ids_of(rows: Any, ids: ArrayLike | None) -> ArrayLike | None:
     """Names of the training points: those given, or the index of a pandas object, or none."""

@@ -10,8 +10,6 @@ import pandas as pd
 from pivotal.core.types import AnyArray, CodeArray, IndexArray
 from pivotal.results.ids import one_dimensional
 
-__all__ = ["Owners"]
-
 
 class Owners(NamedTuple):
     """Whose the training points are."""

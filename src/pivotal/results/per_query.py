@@ -21,8 +21,6 @@ from pivotal.core.frozen import freeze_arrays, same
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.storage import numbers_of
 
-__all__ = ["PerQuery", "PerQueryRecorder", "QueryRows"]
-
 _BUDGET: Final = 2**30
 _ENTRY_BYTES: Final = 16  # value, training index and rank
 

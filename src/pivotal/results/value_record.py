@@ -33,8 +33,6 @@ _SCALARS: Final = ("n_queries", "full_utility", "empty_utility", *_BOUNDS, "vote
 _ERRORS: Final = ("standard_error", "query_standard_error")
 _NOT_GIVEN: Final[Any] = object()  # None is something that can be said of a bound
 
-__all__ = ["ValueRecord", "as_count", "table_of"]
-
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class ValueRecord:

@@ -24,8 +24,6 @@ from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.neighbors import Balls, BruteIndex, Index
 
-__all__ = ["Batch"]
-
 _BALL = 64  # points near a query, for the size of blocks; larger balls are found some queries at a time
 
 

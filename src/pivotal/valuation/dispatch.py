@@ -13,8 +13,6 @@ from pivotal.core.query_weights import QueryWeights
 from pivotal.core.spec import DEFAULTS, Spec
 from pivotal.results.values import Values
 
-__all__ = ["run_function"]
-
 
 def run_function(
     spec: Spec,

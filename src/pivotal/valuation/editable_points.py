@@ -24,8 +24,6 @@ from pivotal.neighbors import Index, as_index, is_source
 from pivotal.results.ids import as_ids
 from pivotal.valuation.point_valuation import PointValuation
 
-__all__ = ["EditablePoints"]
-
 
 class EditablePoints(PointValuation):
     """Values training points that may be added, removed and relabelled, over queries that may be dropped."""
@@ -88,36 +86,29 @@ class EditablePoints(PointValuation):
 
     def relabel(self, points: npt.ArrayLike, labels: Any) -> None:
         """Give training points other labels, and value again the queries that this changes."""
-        engine = self._edited()
         chosen = _as_chosen(points, len(self.labels), "points", "training")
         given = [labels] * len(chosen) if np.ndim(labels) == 0 else labels
         codes, known = self._encoded(given, "labels")
         check_same_length(chosen, codes, "points", "labels")
         updated = self.labels.copy()
         updated[chosen] = codes
-        targets = updated if self.self_valuation else engine.targets
-        updated, targets, encoding = self._compact(updated, targets, known)
-        with self._commit(updated, encoding, self.ids):
-            engine.relabel(updated, targets, chosen, encoding.classes)
+        with self._edit(updated, known, self.ids) as (engine, updated, targets, classes):
+            engine.relabel(updated, targets, chosen, classes)
 
     def add(self, X: Any, y: Any, ids: npt.ArrayLike | None) -> None:
         """Add checked training points behind the others."""
-        engine = self._edited()
         codes, known = self._encoded(y, "y")
         check_same_length(X, codes, "X", "y")
         if ids is None and self.named:
             raise ValueError("new points need ids, as the other points have ids; got none. Pass ids=.")
         fresh = np.arange(self._next_id, self._next_id + len(codes)) if ids is None else as_ids(ids, len(codes))
-        labels = np.concatenate([self.labels, codes])
-        targets = labels if self.self_valuation else engine.targets
-        labels, targets, encoding = self._compact(labels, targets, known)
-        with self._commit(labels, encoding, np.concatenate([self.ids, fresh])):
+        labels, names = np.concatenate([self.labels, codes]), np.concatenate([self.ids, fresh])
+        with self._edit(labels, known, names) as (engine, labels, targets, classes):
             self._next_id += len(codes)
-            engine.add(X, labels, targets, encoding.classes)
+            engine.add(X, labels, targets, classes)
 
     def remove(self, points: npt.ArrayLike) -> None:
         """Remove training points; in self-valuation their queries go with them."""
-        engine = self._edited()
         gone = np.zeros(len(self.labels), np.bool_)
         gone[_as_chosen(points, len(gone), "points", "training")] = True
         minimum = 2 if self.self_valuation else 1
@@ -126,29 +117,22 @@ class EditablePoints(PointValuation):
                 f"at least {minimum} training point{'s' if minimum > 1 else ''} must stay; got {gone.sum()} of "
                 f"{len(gone)} to remove. Fit new points instead."
             )
-        labels = self.labels[~gone]
-        targets = labels if self.self_valuation else engine.targets
-        labels, targets, encoding = self._compact(labels, targets, self.encoding)
-        with self._commit(labels, encoding, self.ids[~gone]):
-            engine.remove(gone, labels, targets, encoding.classes)
+        with self._edit(self.labels[~gone], self.encoding, self.ids[~gone]) as (engine, labels, targets, classes):
+            engine.remove(gone, labels, targets, classes)
 
     def drop_queries(self, queries: npt.ArrayLike) -> None:
         """Forget queries of a test set."""
-        engine = self._edited()
+        assert self.engine is not None
         if self.self_valuation:
             raise ValueError(
                 "drop_queries is for queries of a test set; here every training point is a query. "
                 "Use remove to take a point out altogether."
             )
-        gone = np.zeros(engine.n_queries, np.bool_)
+        gone = np.zeros(self.engine.n_queries, np.bool_)
         gone[_as_chosen(queries, len(gone), "queries", "query")] = True
-        labels, targets, encoding = self._compact(self.labels, engine.targets[~gone], self.encoding)
-        with self._commit(labels, encoding, self.ids):
-            engine.drop(gone, labels, targets, encoding.classes)
-
-    def _edited(self) -> EditableEngine:
-        assert self.engine is not None
-        return self.engine
+        targets = self.engine.targets[~gone]
+        with self._edit(self.labels, self.encoding, self.ids, targets) as (engine, labels, targets, classes):
+            engine.drop(gone, labels, targets, classes)
 
     def _make_engine(self, labels: AnyArray, classes: Sequence[Any], n_players: int) -> Engine:
         encoding = self.encoding if self.encoding.codes is None else LabelEncoding(ClassCodes(pd.Index(classes)))
@@ -199,12 +183,21 @@ class EditablePoints(PointValuation):
         return labels, labels if same else code[targets], LabelEncoding(ClassCodes(encoding.classes[used]))
 
     @contextmanager
-    def _commit(self, labels: AnyArray, encoding: LabelEncoding, ids: AnyArray) -> Iterator[None]:
-        """Keep labels and ids in step with the engine, also when an edit is interrupted half way."""
+    def _edit(
+        self, labels: AnyArray, known: LabelEncoding, ids: AnyArray, targets: AnyArray | None = None
+    ) -> Iterator[tuple[EditableEngine, AnyArray, AnyArray, pd.Index[Any]]]:
+        """Yield the engine, and labels, targets and classes to edit it with; those of the queries stay unless given.
+
+        Labels and ids are kept in step with the engine, also when an edit is interrupted half way.
+        """
+        engine = self.engine
+        assert engine is not None
+        if targets is None:
+            targets = labels if self.self_valuation else engine.targets
+        labels, targets, encoding = self._compact(labels, targets, known)
         try:
-            yield
+            yield engine, labels, targets, encoding.classes
         finally:
-            engine = self._edited()
             if engine.labels is labels:  # the engine has turned to the new points
                 self.labels, self.encoding, self.ids, self.features = labels, encoding, ids, engine.points
 

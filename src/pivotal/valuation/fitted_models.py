@@ -14,8 +14,6 @@ from pivotal.core.identity import token
 from pivotal.core.metric_settings import Metric, as_metric
 from pivotal.core.weights import as_weights
 
-__all__ = ["FittedModel"]
-
 
 @dataclass(frozen=True)
 class FittedModel:

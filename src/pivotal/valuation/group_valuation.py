@@ -27,8 +27,6 @@ from pivotal.results.owner_codes import Owners
 from pivotal.results.values import Values
 from pivotal.valuation.point_valuation import read_points, read_queries
 
-__all__ = ["GroupValuation", "value_groups"]
-
 # Cases per query that are distinguished without being asked to: all coalitions of 20 groups. And when asked to.
 _BRANCHES, _MOST_BRANCHES = 2**20, 2**24
 

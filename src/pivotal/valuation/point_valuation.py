@@ -25,8 +25,6 @@ from pivotal.results.per_query import PerQueryRecorder
 from pivotal.results.values import Values
 from pivotal.valuation.batch import Batch
 
-__all__ = ["PointValuation", "read_points", "read_queries"]
-
 
 class PointValuation:
     """Values training points over any number of batches of queries.

@@ -44,23 +44,15 @@ _SLACK: Final = 1e-6  # of the utility's range: what rounding could never explai
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known of a block before it is read.
-
-    Parameters
-    ----------
-    identity : str
-        Hexadecimal digits that tell its valuation from any other.
-    plan : TaskPlan
-        What was decided from the labels.
-    targets : array of shape (n_queries,)
-        Class codes, or responses, of its queries.
-    weights : float64 array of shape (n_queries,), or None
-        How much they count.
-    """
+    """What is known of a block before it is read."""
 
     identity: str
+    """Hexadecimal digits that tell its valuation from any other."""
+
     plan: TaskPlan
     targets: AnyArray
+    """Class codes, or responses, of its queries."""
+
     weights: FloatArray | None
 
 
@@ -76,7 +68,7 @@ def pack(parts: Parts, identity: str) -> bytes:
 
 
 def unpack(content: bytes, expected: Expected) -> Parts:
-    """Return the block that `pack` was given; a ValueError says in what a file of unknown origin is none."""
+    """Return the block that `pack` was given; a ValueError says what is wrong in a file of unknown origin."""
     try:
         arrays = _read_arrays(content)
     except ValueError:

@@ -31,18 +31,11 @@ Identity = dict[str, str | dict[str, str]]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder of finished blocks, on any file system that fsspec knows.
-
-    Parameters
-    ----------
-    folder : Folder
-        Every worker must see the same one.
-    identity : str
-        Hexadecimal digits that tell the valuation from any other; known once the checkpoint is opened.
-    """
+    """A folder of finished blocks, of which every worker must see the same one."""
 
     folder: Folder
     identity: str = ""
+    """Hexadecimal digits that tell the valuation from any other; known once the checkpoint is opened."""
 
     @staticmethod
     def at(path: str | os.PathLike[str]) -> Checkpoint:
@@ -57,12 +50,7 @@ class Checkpoint:
     def open(self, about: Identity) -> tuple[Self, frozenset[int]]:
         """Return the checkpoint of a valuation, and which blocks are finished; a new folder becomes its own.
 
-        Raises
-        ------
-        OSError
-            If the folder cannot be used, or if what it says of its valuation is damaged.
-        ValueError
-            If it belongs to another valuation.
+        A folder that cannot be used, or that is damaged, is an OSError, that of another valuation a ValueError.
         """
         content = json.dumps(about, indent=1, sort_keys=True).encode()
         try:
@@ -86,13 +74,7 @@ class Checkpoint:
         self.folder.write(_name(block), pack(parts, self.identity))
 
     def load(self, block: int, expected: Expected) -> Parts:
-        """Return a finished block, after making sure that it is one.
-
-        Raises
-        ------
-        OSError
-            If it is not, or cannot be read.
-        """
+        """Return a finished block, after making sure that it is one; an OSError says what is wrong."""
         content = self._read(_name(block))
         try:
             return unpack(content, expected)

@@ -29,22 +29,20 @@ def need_dask() -> None:
 
 @dataclass(frozen=True, eq=False)
 class RowChunks:
-    """Rows in chunks.
-
-    Parameters
-    ----------
-    array : dask Array of shape (n,) or (n, d)
-        Cut by rows alone.
-    name : str
-        What the user calls it.
-    by_content : bool, default=False
-        Whether the array's own name stands for what it holds: that of an array in memory does, that of a file or of a
-        folder of chunks may stay the same when they are written again.
-    """
+    """Rows in chunks."""
 
     array: Any
+    """A Dask array of shape (n,) or (n, d), cut by rows alone."""
+
     name: str
+    """What the user calls it."""
+
     by_content: bool = False
+    """Whether the array's own name stands for what it holds.
+
+    That of an array in memory does; that of a file or of a folder of chunks may stay the same when they are written
+    again.
+    """
 
     @property
     def n_chunks(self) -> int:

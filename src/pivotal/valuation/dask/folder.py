@@ -15,15 +15,10 @@ from pivotal.core.urls import is_object_store, local_path, locate, readable_erro
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder, on any file system that fsspec knows.
-
-    Parameters
-    ----------
-    url : str
-        Absolute path, or URL.
-    """
+    """A folder, on any file system that fsspec knows."""
 
     url: str
+    """Absolute path, or URL."""
 
     @staticmethod
     def at(path: str | os.PathLike[str]) -> Folder:
@@ -49,15 +44,7 @@ class Folder:
         return {str(entry).rstrip("/").rpartition("/")[2] for entry in entries}
 
     def read(self, name: str, max_bytes: int | None = None) -> bytes:
-        """Return what a file holds, which must be no more than this many bytes.
-
-        Raises
-        ------
-        OSError
-            If there is no such file, or if it cannot be read.
-        ValueError
-            If there is more, or if it is no file.
-        """
+        """Return what a file holds; an OSError if it cannot be read, a ValueError if it is too large or no file."""
         if self._here is not None:
             with open_regular(self._here / name) as stream:
                 return _check_size(stream.read(-1 if max_bytes is None else max_bytes + 1), max_bytes)

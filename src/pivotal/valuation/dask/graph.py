@@ -46,41 +46,24 @@ _QUERIES_OF_UNKNOWN: Final = 4096  # in a block where the number of points is no
 
 @dataclass(frozen=True, eq=False)
 class DaskProblem:
-    """A valuation as it was asked for.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Settings.
-    points, labels : RowChunks
-        Training points and their labels, cut alike.
-    queries, targets : RowChunks or None
-        Queries and their labels, cut alike; None if the training points are the queries.
-    query_weights : QueryWeights
-        What was said about how much queries count.
-    own_weights : RowChunks or None
-        The weights of single queries, where they are a Dask collection.
-    block_size : int or None
-        Queries per block.
-    checkpoint : Checkpoint or None
-        Where finished blocks are kept.
-    names : RowChunks or None
-        Names of the training points.
-    names_given : bool
-        Whether the user gave them; an index that does not tell points apart names none.
-    """
+    """A valuation as it was asked for: points and queries, each with their labels, which are cut alike."""
 
     recipe: Recipe
     points: RowChunks
     labels: RowChunks
     queries: RowChunks | None
+    """None if the training points are the queries; likewise their labels."""
+
     targets: RowChunks | None
     query_weights: QueryWeights
-    own_weights: RowChunks | None = None
-    block_size: int | None = None
-    checkpoint: Checkpoint | None = None
-    names: RowChunks | None = None
-    names_given: bool = False
+    own_weights: RowChunks | None
+    """The weights of single queries, where they are a Dask collection."""
+
+    block_size: int | None
+    checkpoint: Checkpoint | None
+    names: RowChunks | None
+    names_given: bool
+    """Whether the user gave the names of the points; an index that does not tell points apart names none."""
 
     @property
     def weighted(self) -> bool:

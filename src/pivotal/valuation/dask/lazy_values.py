@@ -31,8 +31,6 @@ from pivotal.valuation.dask.graph import DaskProblem, build
 from pivotal.valuation.dask.recipe import Recipe
 from pivotal.valuation.point_valuation import PointValuation
 
-__all__ = ["LazyValues", "value_lazily"]
-
 
 def value_lazily(
     spec: Spec,

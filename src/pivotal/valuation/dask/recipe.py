@@ -26,25 +26,20 @@ _LIST_BYTES: Final = 2**28  # what the lists of a block may take where nothing e
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What is to be computed on Dask.
-
-    Parameters
-    ----------
-    spec : Spec
-        What the user asked for.
-    each_other : bool
-        Whether the training points are the queries.
-    max_memory : int or None
-        Bytes that the lists of a block may take.
-    stretch : int, default=1
-        How many times longer lists are than they should be at first: where third classes are omitted from a game, how
-        long is long enough is only seen in the lists themselves.
-    """
+    """What is to be computed on Dask."""
 
     spec: Spec
     each_other: bool
+    """Whether the training points are the queries."""
+
     max_memory: int | None
+    """Bytes that the lists of a block may take."""
+
     stretch: int = 1
+    """How many times longer lists are than they should be at first.
+
+    Where third classes are omitted from a game, how long is long enough is only seen in the lists themselves.
+    """
 
     def max_depth(self, n_train: int) -> int:
         """Return how long lists are at most before they are stretched, whatever the number of classes."""
@@ -68,34 +63,29 @@ class Summary(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TaskPlan:
-    """What every task goes by.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        What the user chose.
-    codes : ClassCodes or None
-        The label set; None for regression.
-    starts : int64 array of shape (n_shards + 1,)
-        Training index of the first point of each shard, and the number of points.
-    members : int64 array of shape (n_classes,)
-        How many points each class has.
-    extremes : float64 array
-        The smallest and the largest response, for regression.
-    depth, needed : int
-        How many neighbours the engine wants, and how many the weights need to see.
-    asked : int64 array of shape (n_chunks + 1,)
-        Number of the first query of each chunk of queries, and the number of queries.
-    """
+    """What every task goes by."""
 
     recipe: Recipe
     codes: ClassCodes | None
+    """The label set; None for regression."""
+
     starts: IndexArray
+    """Training index of the first point of each shard, and the number of points; shape (n_shards + 1,)."""
+
     members: IndexArray
+    """How many points each class has; shape (n_classes,)."""
+
     extremes: FloatArray
+    """The smallest and the largest response, for regression."""
+
     depth: int
+    """How many neighbours the engine wants."""
+
     needed: int
+    """How many neighbours the weights need to see."""
+
     asked: IndexArray
+    """Number of the first query of each chunk of queries, and the number of queries; shape (n_chunks + 1,)."""
 
     @property
     def n_train(self) -> int:

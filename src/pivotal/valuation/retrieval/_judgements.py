@@ -27,12 +27,9 @@ class Graded(NamedTuple):
 
 
 class Judgements:
-    """Grades of relevance, as a sparse matrix whose stored zeros are judgements too.
+    """Grades of relevance of at least 0, shape (n_queries, n_documents), without duplicates.
 
-    Parameters
-    ----------
-    matrix : CSR array of shape (n_queries, n_documents)
-        Grades of at least 0, float64, without duplicates.
+    Zeros that the sparse matrix stores are judgements too.
     """
 
     def __init__(self, matrix: sparse.csr_array) -> None:

@@ -20,16 +20,8 @@ class Players:
     """The players of retrieval games, in the words of the kernels for owners.
 
     Only those that are listed for a query take part in its game. They are numbered within the query in the order in
-    which they first appear in its list, so that tables are as wide as lists and not as the corpus.
-
-    Parameters
-    ----------
-    n_players : int
-        Documents or groups in all.
-    codes : int array of shape (n_documents,), optional
-        Group of each document; None where documents play themselves.
-    width : int
-        Most players that any list has.
+    which they first appear in its list, so that tables are as wide as lists and not as the corpus: `width` is the most
+    players that any list has. The codes are the group of each document; None where documents play themselves.
     """
 
     def __init__(self, n_players: int, width: int, codes: AnyArray | None = None) -> None:

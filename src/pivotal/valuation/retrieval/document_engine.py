@@ -21,19 +21,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class DocumentEngine(Engine):
-    """Adds up the exact values of documents over blocks of queries.
-
-    Parameters
-    ----------
-    players : Players
-        The documents.
-    truncation : Truncation
-        The game, and what documents beyond the lists could change.
-    n_jobs : int or None
-        Threads.
-    recorder : PerQueryRecorder, optional
-        Keeps the values of single queries.
-    """
+    """Adds up the exact values of documents over blocks of queries."""
 
     def __init__(
         self,
@@ -65,15 +53,7 @@ class DocumentEngine(Engine):
 
 
 class GroupEngine(DocumentEngine):
-    """Adds up the exact values of groups of documents: sources, publishers, chunks of one text.
-
-    Parameters
-    ----------
-    players : Players
-        To which group each document belongs.
-    truncation, n_jobs, recorder
-        As in `DocumentEngine`.
-    """
+    """Adds up the exact values of groups of documents: sources, publishers, chunks of one text."""
 
     def precision(self) -> tuple[int, float]:
         # A branch is as many sums and factors deep as there are groups, and is met from two sides.

@@ -29,18 +29,7 @@ _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 class RetrievalSampler(SamplingEngine):
     """Adds up estimates of the values of documents, or of groups of them, over blocks of queries.
 
-    Parameters
-    ----------
-    players : Players
-        Documents, or groups of them.
-    truncation : Truncation
-        The game, and what documents beyond the lists could change.
-    plan : Plan
-        What a sample is, when to stop, and from where to draw.
-    n_jobs : int or None
-        Threads.
-    recorder : PerQueryRecorder, optional
-        Keeps the estimates of single queries; for plans whose number of samples is known beforehand.
+    A recorder keeps the estimates of single queries, for plans whose number of samples is known beforehand.
     """
 
     def __init__(

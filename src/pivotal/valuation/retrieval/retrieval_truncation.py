@@ -20,28 +20,22 @@ class RankingTruncation:
 
     They come after all that are listed, so they add to the utility of a coalition only while fewer than k listed
     documents are in it, and never more than the relevant ones among them can add at the best places.
-
-    Parameters
-    ----------
-    game, semivalue, k : Game, Semivalue, int
-        Utility of a coalition, how coalitions are drawn, and how many documents are retrieved.
-    utility_range : float
-        Unit of the bounds: the largest range of the utility, over the queries.
-    max_depth : int
-        Longest lists that there are.
-    complete : bool
-        Whether nothing comes after the lists, unless they are cut.
-    tol : float
-        Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole.
     """
 
     game: Game
     semivalue: Semivalue
     k: int
     utility_range: float
+    """Unit of the bounds: the largest range of the utility, over the queries."""
+
     max_depth: int
-    complete: bool = False
-    tol: float = 0.0
+    """Longest lists that there are."""
+
+    complete: bool
+    """Whether nothing comes after the lists, unless they are cut."""
+
+    tol: float
+    """Truncation error that is good enough, in units of the range of the utility; 0 uses the lists whole."""
 
     def engine_arguments(self, n_players: int) -> tuple[RankingTruncation, AnyArray, GameShape]:
         """Return what engines are made with, exact or sampling: their points are players, which have no labels."""
