@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -36,11 +35,6 @@ class Checkpoint:
     folder: Folder
     identity: str = ""
     """Hexadecimal digits that tell the valuation from any other; known once the checkpoint is opened."""
-
-    @staticmethod
-    def at(path: str | os.PathLike[str]) -> Checkpoint:
-        """Return the checkpoint in a folder, which workers in other folders find as well."""
-        return Checkpoint(Folder.at(path))
 
     @property
     def url(self) -> str:

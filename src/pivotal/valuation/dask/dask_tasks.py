@@ -112,23 +112,17 @@ class ShardValues(NamedTuple):
 
 def open_shard(plan: TaskPlan, number: int, points: Any, labels: Any) -> Shard:
     """Make a shard of a chunk of training points and their labels."""
-    name = f"X_train, {plan.rows(number)},"
     if points.shape[0] != len(labels):
         raise ValueError(
             f"X_train and y_train must have the same rows in each chunk; got {points.shape[0]} and {len(labels)} in "
             f"chunk {number}. Repartition one of them."
         )
-    first = int(plan.starts[number])
+    first, end = (int(start) for start in plan.starts[number : number + 2])
     if len(labels) == 0:
         return Shard(number, first, None, np.empty(0, np.float64 if plan.codes is None else np.int32))
-    spec = plan.recipe.spec
-    index = as_index(
-        spec.neighbors,
-        check_features(points, name),
-        metric=spec.metric.name,
-        metric_params=spec.metric.parameters,
-        n_jobs=1,
-    )
+    neighbors, metric = plan.recipe.spec.neighbors, plan.recipe.spec.metric
+    features = check_features(points, f"X_train, rows {first} to {end - 1},")
+    index = as_index(neighbors, features, metric=metric.name, metric_params=metric.parameters, n_jobs=1)
     return Shard(number, first, index, plan.encode(labels, "y_train"))
 
 

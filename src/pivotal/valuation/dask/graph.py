@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, getitem
 from typing import Any, Final
@@ -120,120 +120,93 @@ class DaskProblem:
         return fitting_queries(self.recipe.max_depth(sum(self.points.lengths)), self.recipe.max_memory)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """Tasks by their keys, and the keys of what is wanted in the end."""
 
-    tasks: dict[Any, Any] = field(default_factory=dict)
-    plan: str = ""
-    count: str = ""
-    values: list[Any] = field(default_factory=list)
-    n_blocks: int = 0
+    tasks: dict[Any, Any]
+    plan: str
+    count: str
+    values: list[Any]
+    n_blocks: int
 
 
 def build(problem: DaskProblem, mark: str, finished: frozenset[int] | set[int] = frozenset()) -> Graph:
     """Return the graph of a valuation, whose keys have a mark of their own; the checkpoint has the finished blocks."""
-    graph = Graph()
 
     def key(name: str, *place: int) -> Any:
         return (f"pivotal-{name}-{mark}", *place) if place else f"pivotal-{name}-{mark}"
 
-    tasks, recipe = graph.tasks, problem.recipe
-    graph.plan, graph.count = key("plan"), key("count")
-    recipe_key = key("recipe")
-    tasks[recipe_key] = recipe
-    shards = range(problem.points.n_chunks)
+    recipe, plan, count = key("recipe"), key("plan"), key("count")
+    tasks: dict[Any, Any] = {recipe: problem.recipe}
+    points, shards = problem.points.keys, range(problem.points.n_chunks)
     for shard, labels in enumerate(problem.labels.keys):
-        tasks[key("labels", shard)] = (summarise, recipe_key, labels, "y_train")
-        tasks[key("shard", shard)] = (open_shard, graph.plan, shard, problem.points.keys[shard], labels)
+        tasks[key("labels", shard)] = (summarise, recipe, labels, "y_train")
+        tasks[key("shard", shard)] = (open_shard, plan, shard, points[shard], labels)
     targets = [] if problem.targets is None else problem.targets.keys
     for chunk, labels in enumerate(targets):
-        tasks[key("targets", chunk)] = (summarise, recipe_key, labels, "y_test")
-    tasks[graph.plan] = (
-        make_plan,
-        recipe_key,
-        [key("labels", shard) for shard in shards],
-        [key("targets", chunk) for chunk in range(len(targets))],
-    )
+        tasks[key("targets", chunk)] = (summarise, recipe, labels, "y_test")
+    asked = [key("targets", chunk) for chunk in range(len(targets))]
+    tasks[plan] = (make_plan, recipe, [key("labels", shard) for shard in shards], asked)
     blocks = list(problem.blocks())
-    graph.n_blocks = len(blocks)
     stamped = problem.checkpoint is not None and not problem.by_content
     if stamped:
         for shard, labels in enumerate(problem.labels.keys):
-            tasks[key("content", shard)] = (content_of, graph.plan, problem.points.keys[shard], labels)
+            tasks[key("content", shard)] = (content_of, plan, points[shard], labels)
         tasks[key("contents")] = (list, [key("content", shard) for shard in shards])
-    audited = frozenset[int]() if is_exact(recipe.spec.neighbors) else sampled_blocks(len(blocks))
-    weighted = _weigh(problem, tasks, key, len(blocks)) if problem.weighted else None
+    audited = frozenset[int]() if is_exact(problem.recipe.spec.neighbors) else sampled_blocks(len(blocks))
+    if problem.weighted:
+        own_weights = None if problem.own_weights is None else problem.own_weights.keys
+        codes = [key("codes", block) for block in range(len(blocks))]
+        tasks[key("weights")] = (partial(weigh, problem.query_weights), plan, codes, own_weights)
     for block, (chunk, part) in enumerate(blocks):
         labelled = problem.labels if problem.targets is None else problem.targets
-        tasks[key("codes", block)] = (take_labels, graph.plan, labelled.keys[chunk], part)
+        tasks[key("codes", block)] = (take_labels, plan, labelled.keys[chunk], part)
         solved = key("solved", block)
-        share = None if weighted is None else (getitem, weighted, block)
+        share = (getitem, key("weights"), block) if problem.weighted else None
         source, own = (problem.points, chunk) if problem.queries is None else (problem.queries, None)
         tasks[key("queries", block)] = (take_queries, source.keys[chunk], part, own)
         checkpoint: Any = problem.checkpoint
         if stamped:
             checkpoint = (of_content, checkpoint, key("contents"), key("queries", block), key("codes", block))
         if block in finished:
-            tasks[solved] = (_load, graph.plan, key("codes", block), share, checkpoint, block)
+            tasks[solved] = (_load, plan, key("codes", block), share, checkpoint, block)
         else:
-            near = _find(tasks, key, graph.plan, block, shards)
+            queries = key("queries", block)
+            searches: list[Any] = [(search, plan, key("shard", shard), queries) for shard in shards]
+            near = _merge(tasks, key, ("near", "merged"), block, searches)
             recall: Any = NOT_MEASURED
-            if block in audited:
-                true = _find_all(tasks, key, problem, block, len(audited))
-                recall = (measure, graph.plan, near, true, key("queries", block), len(audited))
-            number = (number_queries, graph.plan, chunk, part)
-            values = (solve, graph.plan, near, key("codes", block), share, number)
-            tasks[solved] = (_keep, values, recall, checkpoint, block)
+            if block in audited:  # every point is looked at for some of its queries
+                searches = [(search_all, plan, shard, points[shard], queries, len(audited)) for shard in shards]
+                true = _merge(tasks, key, ("true", "truly"), block, searches)
+                recall = (measure, plan, near, true, queries, len(audited))
+            number = (number_queries, plan, chunk, part)
+            tasks[solved] = (_keep, (solve, plan, near, key("codes", block), share, number), recall, checkpoint, block)
         tasks[key("account", block)] = (attrgetter("account"), solved)
         tasks.update({key("part", block, shard): (part_of, solved, shard) for shard in shards})
-    tasks[graph.count] = (combine, [key("account", block) for block in range(len(blocks))])
+    tasks[count] = (combine, [key("account", block) for block in range(len(blocks))])
     for shard in shards:
         sums: Any = None
         for step, first in enumerate(range(0, len(blocks), _BLOCKS_AT_ONCE)):
             group = range(first, min(first + _BLOCKS_AT_ONCE, len(blocks)))
             parts = [key("part", block, shard) for block in group]
-            tasks[key("sums", shard, step)] = (add_parts, graph.plan, shard, sums, parts)
+            tasks[key("sums", shard, step)] = (add_parts, plan, shard, sums, parts)
             sums = key("sums", shard, step)
-        graph.values.append(key("values", shard))
-        tasks[graph.values[-1]] = (mean_of, sums, graph.count)
-    return graph
+        tasks[key("values", shard)] = (mean_of, sums, count)
+    return Graph(tasks, plan, count, [key("values", shard) for shard in shards], len(blocks))
 
 
-def _find(tasks: dict[Any, Any], key: Key, plan: str, block: int, shards: range) -> Any:
-    """Add the search of a block in all shards, and the tree that merges what is found; return the key of its root."""
-    near = [key("near", block, shard) for shard in shards]
-    tasks.update({name: (search, plan, key("shard", shard), key("queries", block)) for shard, name in enumerate(near)})
-    return _merge(tasks, key, ("merged", block), near)
-
-
-def _find_all(tasks: dict[Any, Any], key: Key, problem: DaskProblem, block: int, n_sampled: int) -> Any:
-    """Add the exhaustive search for some queries of a block, as `_find` does for all of them with the index."""
-    near = [key("true", block, shard) for shard in range(problem.points.n_chunks)]
-    for shard, name in enumerate(near):
-        points = problem.points.keys[shard]
-        tasks[name] = (search_all, key("plan"), shard, points, key("queries", block), n_sampled)
-    return _merge(tasks, key, ("truly", block), near)
-
-
-def _merge(tasks: dict[Any, Any], key: Key, place: tuple[str, int], near: list[Any]) -> Any:
-    """Add the tree that merges the lists of all shards; return the key of its root."""
-    (name, block), level = place, 0
+def _merge(tasks: dict[Any, Any], key: Key, names: tuple[str, str], block: int, searches: list[Any]) -> Any:
+    """Add the searches of a block in all shards, and the tree that merges what they find; return its root's key."""
+    leaf, name = names
+    near, level = [key(leaf, block, shard) for shard in range(len(searches))], 0
+    tasks.update(zip(near, searches, strict=True))
     while len(near) > 1:
         level += 1
         groups = [near[first : first + _MERGED_AT_ONCE] for first in range(0, len(near), _MERGED_AT_ONCE)]
         near = [key(name, block, level, number) for number in range(len(groups))]
         tasks.update({one: (merge, key("plan"), group) for one, group in zip(near, groups, strict=True)})
     return near[0]
-
-
-def _weigh(problem: DaskProblem, tasks: dict[Any, Any], key: Key, n_blocks: int) -> str:
-    """Add the weights of the queries of all blocks; return their key."""
-    own = None if problem.own_weights is None else problem.own_weights.keys
-    codes = [key("codes", block) for block in range(n_blocks)]
-    name: str = key("weights")
-    tasks[name] = (partial(weigh, problem.query_weights), key("plan"), codes, own)
-    return name
 
 
 def _keep(parts: Parts, recall: float, checkpoint: Checkpoint | None, block: int) -> Parts:

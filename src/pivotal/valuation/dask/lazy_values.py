@@ -27,6 +27,7 @@ from pivotal.results.values import Values
 from pivotal.valuation.dask.checkpoint import Checkpoint
 from pivotal.valuation.dask.dask_inputs import as_rows, need_dask, row_names, together
 from pivotal.valuation.dask.dask_tasks import SHORT, TooShort, if_long_enough
+from pivotal.valuation.dask.folder import Folder
 from pivotal.valuation.dask.graph import DaskProblem, build
 from pivotal.valuation.dask.recipe import Recipe
 from pivotal.valuation.point_valuation import PointValuation
@@ -71,7 +72,7 @@ def value_lazily(
         query_weights,
         own_weights,
         resources.block_size,
-        None if resources.checkpoint is None else Checkpoint.at(resources.checkpoint),
+        None if resources.checkpoint is None else Checkpoint(Folder.at(resources.checkpoint)),
         None if names is None else as_rows(names, "ids"),
         names_given=ids is not None,
     )

@@ -117,31 +117,21 @@ class TaskPlan:
         """How many neighbours to look for."""
         return max(self.depth, self.needed)
 
-    def rows(self, shard: int) -> str:
-        """Say which training points a shard has, for messages."""
-        return f"rows {self.starts[shard]} to {self.starts[shard + 1] - 1}"
-
     def encode(self, labels: AnyArray, name: str) -> AnyArray:
         """Return labels as class codes, or responses as they are."""
         return as_responses(labels, name) if self.codes is None else self.codes.encode(as_labels(labels, name), name)
 
 
-def read_labels(recipe: Recipe, chunk: Any, name: str) -> AnyArray:
-    """Return the labels of a chunk, checked; a chunk may be empty."""
-    if len(chunk) == 0:
-        return np.empty(0, np.float64 if recipe.spec.game.task == "regression" else object)
-    return as_responses(chunk, name) if recipe.spec.game.task == "regression" else as_labels(chunk, name)
-
-
 def summarise(recipe: Recipe, chunk: Any, name: str) -> Summary:
-    """Return what the plan must know of the labels of a chunk."""
-    labels = read_labels(recipe, chunk, name)
-    if len(labels) == 0:
-        return Summary(0, labels, np.empty(0, np.int64))
+    """Return what the plan must know of the labels of a chunk, which may be empty."""
+    none = np.empty(0, np.int64)
+    if len(chunk) == 0:
+        return Summary(0, none, none)
     if recipe.spec.game.task == "regression":
-        return Summary(len(labels), np.array([labels.min(), labels.max()]), np.empty(0, np.int64))
-    codes, seen = pd.factorize(labels)
-    return Summary(len(labels), np.asarray(seen), np.bincount(codes, minlength=len(seen)))
+        responses = as_responses(chunk, name)
+        return Summary(len(chunk), np.array([responses.min(), responses.max()]), none)
+    codes, seen = pd.factorize(as_labels(chunk, name))
+    return Summary(len(chunk), np.asarray(seen), np.bincount(codes, minlength=len(seen)))
 
 
 def make_plan(recipe: Recipe, shards: Sequence[Summary], blocks: Sequence[Summary]) -> TaskPlan:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.engine.passes import QueryCounter
 from pivotal.valuation.dask.dask_inputs import need_dask
 from pivotal.valuation.retrieval._judgements import Judgements
 from pivotal.valuation.retrieval.document_engine import DocumentEngine
@@ -44,7 +43,7 @@ def each_block(problem: RetrievalProblem, work: Work) -> Iterator[tuple[slice, A
 
 
 def count_on_dask(
-    counter: QueryCounter,
+    counter: DocumentEngine | RetrievalSampler,
     problem: RetrievalProblem,
     weights: FloatArray | None,
     *,
@@ -61,16 +60,20 @@ def count_on_dask(
     for step in counter.passes(n_queries):
         began, wanted = time.perf_counter(), True
         judged, listed = 0, 0
-        work = partial(_answer, _worker_of(counter, step), counter.depth, k, ignore)
+        sampling = cast(Any, step)
+        if isinstance(counter, DocumentEngine):
+            own_work: Work = partial(_solve, counter.for_worker())
+        else:
+            where = sampling.size, sampling.first_query, sampling.first_batch
+            own_work = partial(_draw, counter.for_worker(), *where)
+        work = partial(_answer, own_work, counter.depth, k, ignore)
         with tqdm(total=n_queries, unit="query", disable=not progress, desc=step.title) as bar:
             for part, (counts, answer) in each_block(problem, work):
                 judged, listed = judged + counts[0], listed + counts[1]
                 own = None if weights is None else weights[part]
                 if isinstance(counter, DocumentEngine):
-                    targets: Any = problem.judgements[part]
-                    counter.count(answer, targets, own)
+                    counter.count(answer, cast(Any, problem.judgements[part]), own)
                 else:
-                    sampling: Any = step
                     wanted = sampling.take(answer, own)
                     sampling.seconds = time.perf_counter() - began
                 bar.update(part.stop - part.start)
@@ -84,14 +87,6 @@ def _run(work: Work, block: AnyArray, judgements: Judgements, n_documents: int, 
     lists = np.ascontiguousarray(np.asarray(block), dtype=np.int64)
     check_lists(lists, n_documents, first)
     return work(lists, judgements, first)
-
-
-def _worker_of(counter: QueryCounter, step: Any) -> Work:
-    """Return what solves or samples a block, small enough to be sent."""
-    if isinstance(counter, DocumentEngine):
-        return partial(_solve, counter.for_worker())
-    assert isinstance(counter, RetrievalSampler)
-    return partial(_draw, counter.for_worker(), step.size, step.first_query, step.first_batch)
 
 
 def _answer(work: Work, depth: int, k: int, ignore: bool, lists: IndexArray, judgements: Judgements, first: int) -> Any:

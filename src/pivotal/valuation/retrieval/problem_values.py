@@ -13,7 +13,7 @@ from pivotal.core.notices import notify
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_lazy
 from pivotal.core.version import __version__
-from pivotal.engine.passes import QueryCounter, count_queries
+from pivotal.engine.passes import count_queries
 from pivotal.neighbors import fitting_queries
 from pivotal.results.owner_codes import Owners
 from pivotal.results.per_query import PerQuery, PerQueryRecorder, QueryRows
@@ -113,7 +113,7 @@ def _make_counter(
     owners: Owners | None,
     spec: RetrievalSpec,
     resources: Resources,
-) -> QueryCounter:
+) -> DocumentEngine | RetrievalSampler:
     """Return the engine of a method."""
     k, exact, ignore = spec.k, spec.exact_wanted, spec.unjudged == "ignore"
     if owners is None:
