@@ -13,7 +13,7 @@ import pandas as pd
 
 from pivotal.core.label_encoding import LabelEncoding
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
-from pivotal.core.query_weights import ALIKE, QueryWeights
+from pivotal.core.query_weights import QueryWeights
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_same_length
 from pivotal.engine.editing.edit_state import Search
@@ -50,11 +50,7 @@ class EditablePoints(PointValuation):
             )
 
     def count(
-        self,
-        X: Any,
-        targets: AnyArray,
-        query_weights: QueryWeights = ALIKE,
-        names: tuple[str, str] = ("X_test", "y_test"),
+        self, X: Any, targets: AnyArray, query_weights: QueryWeights, names: tuple[str, str] = ("X_test", "y_test")
     ) -> Self:
         """Count checked queries with labels as numbers, or the training points themselves when X is `None`."""
         batch, itself = self.batch(X, targets, query_weights, names), X is None

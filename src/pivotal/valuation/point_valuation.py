@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pivotal.core.config import Resources
 from pivotal.core.label_encoding import LabelEncoding
-from pivotal.core.query_weights import ALIKE, QueryWeights
+from pivotal.core.query_weights import QueryWeights
 from pivotal.core.settings_text import describe_choice
 from pivotal.core.spec import Spec
 from pivotal.core.threads import count_threads
@@ -102,19 +102,13 @@ class PointValuation:
         )
         return values
 
-    def update(
-        self, X: Any, y: Any, query_weights: QueryWeights = ALIKE, names: tuple[str, str] = ("X_test", "y_test")
-    ) -> Self:
+    def update(self, X: Any, y: Any, query_weights: QueryWeights, names: tuple[str, str]) -> Self:
         """Count checked queries with labels as users have them, or the training points themselves when X is `None`."""
         targets = self.labels if X is None else self.encoding.encode(y, names[1])
         return self.count(X, targets, query_weights, names)
 
     def count(
-        self,
-        X: Any,
-        targets: AnyArray,
-        query_weights: QueryWeights = ALIKE,
-        names: tuple[str, str] = ("X_test", "y_test"),
+        self, X: Any, targets: AnyArray, query_weights: QueryWeights, names: tuple[str, str] = ("X_test", "y_test")
     ) -> Self:
         """Count checked queries with labels as numbers."""
         batch = self.batch(X, targets, query_weights, names)

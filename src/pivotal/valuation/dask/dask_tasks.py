@@ -9,17 +9,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pivotal.core.identity import token
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.solver import Block
 from pivotal.engine.totals import QueryTotals, Utilities
-from pivotal.neighbors import Index, as_index
+from pivotal.neighbors import Index, as_index, audited_queries, recall_of
 from pivotal.neighbors.lists import nearest_of
 from pivotal.valuation.dask.recipe import TaskPlan
 
 # Lists of more than this part of all points are laid out in the order of the points.
 _SPARSE: Final = 4
+_SAMPLED_BLOCKS: Final = 50  # in which recall is measured, at most
 
 NOT_MEASURED: Final = -1.0
 """In place of a recall where there was no need to measure it, or no query was drawn."""
@@ -118,12 +120,17 @@ def open_shard(plan: TaskPlan, number: int, points: Any, labels: Any) -> Shard:
             f"chunk {number}. Repartition one of them."
         )
     first, end = (int(start) for start in plan.starts[number : number + 2])
-    if len(labels) == 0:
-        return Shard(number, first, None, np.empty(0, np.float64 if plan.codes is None else np.int32))
-    neighbors, metric = plan.recipe.spec.neighbors, plan.recipe.spec.metric
-    features = check_features(points, f"X_train, rows {first} to {end - 1},")
-    index = as_index(neighbors, features, metric=metric.name, metric_params=metric.parameters, n_jobs=1)
+    index = None
+    if len(labels):
+        neighbors, metric = plan.recipe.spec.neighbors, plan.recipe.spec.metric
+        features = check_features(points, f"X_train, rows {first} to {end - 1},")
+        index = as_index(neighbors, features, metric=metric.name, metric_params=metric.parameters, n_jobs=1)
     return Shard(number, first, index, plan.encode(labels, "y_train"))
+
+
+def content_of(plan: TaskPlan, points: Any, labels: Any) -> str:
+    """Return a text that stands for what a chunk of training points and their labels hold."""
+    return token(points, plan.encode(labels, "y_train") if len(labels) else None)
 
 
 def take_queries(chunk: Any, part: Part, shard: int | None) -> Queries:
@@ -137,25 +144,50 @@ def take_queries(chunk: Any, part: Part, shard: int | None) -> Queries:
 
 def take_labels(plan: TaskPlan, chunk: Any, part: Part) -> AnyArray:
     """Return the codes of the labels of some rows of a chunk."""
-    name = "y_train" if plan.recipe.each_other else "y_test"
-    labels = chunk[part.rows(len(chunk))]
-    if len(labels) == 0:
-        return np.empty(0, np.float64 if plan.codes is None else np.int32)
-    return plan.encode(labels, name)
+    return plan.encode(chunk[part.rows(len(chunk))], "y_train" if plan.recipe.each_other else "y_test")
 
 
-def search(plan: TaskPlan, shard: Shard, queries: Queries) -> Candidates:
-    """Return the nearest points of a shard for each query of a block."""
-    n_queries, own = queries.points.shape[0], queries.shard == shard.number
+def search(plan: TaskPlan, shard: Shard, queries: Queries, rows: IndexArray | None = None) -> Candidates:
+    """Return the nearest points of a shard for each query of a block, or for those in some of its rows."""
+    n_queries, own = queries.points.shape[0] if rows is None else len(rows), queries.shard == shard.number
     depth = min(plan.length, len(shard.labels) - own)
     if shard.index is None or depth < 1 or n_queries == 0:
         nothing = np.empty((n_queries, 0))
         return Candidates(nothing, nothing.astype(np.int64), nothing.astype(shard.labels.dtype))
-    if own:
+    if not own:
+        near, far = shard.index.search(queries.points if rows is None else queries.points[rows], depth)
+    elif rows is None:
         near, far = shard.index.search_self(queries.row, queries.row + n_queries, depth)
     else:
-        near, far = shard.index.search(queries.points, depth)
+        near, far = shard.index.search_rows(queries.row + rows, depth)
     return Candidates(far, near + shard.first, shard.labels[near])
+
+
+def sampled_blocks(n_blocks: int) -> frozenset[int]:
+    """Return in which blocks the recall is measured: all of a few, some of many, evenly spread."""
+    return frozenset(np.linspace(0, n_blocks - 1, min(n_blocks, _SAMPLED_BLOCKS)).round().astype(int).tolist())
+
+
+def search_all(plan: TaskPlan, number: int, points: Any, queries: Queries, n_sampled: int) -> Candidates:
+    """Return the nearest points of a shard for some queries of one of the sampled blocks; every point is compared."""
+    rows, index = _drawn(plan, queries, n_sampled), None
+    if len(rows) and points.shape[0]:
+        metric = plan.recipe.spec.metric
+        index = as_index("brute", points, metric=metric.name, metric_params=metric.parameters, n_jobs=1)
+    return search(plan, Shard(number, int(plan.starts[number]), index, np.zeros(points.shape[0])), queries, rows)
+
+
+def measure(plan: TaskPlan, found: Candidates, true: Candidates, queries: Queries, n_sampled: int) -> float:
+    """Return the recall of a block on the queries that were drawn from it."""
+    rows = _drawn(plan, queries, n_sampled)
+    return recall_of(found.distances[rows], true.distances, plan.recipe.spec.k) if len(rows) else NOT_MEASURED
+
+
+def _drawn(plan: TaskPlan, queries: Queries, n_sampled: int) -> IndexArray:
+    """Return which rows of a block are looked at, evenly spread."""
+    n_queries, shape = queries.points.shape[0], (plan.n_train, queries.points.shape[1])
+    wanted = -(-audited_queries(shape, plan.length, plan.recipe.spec.metric.name) // n_sampled)
+    return np.unique(np.linspace(0, n_queries - 1, min(n_queries, wanted)).round().astype(np.int64))
 
 
 def merge(plan: TaskPlan, lists: Sequence[Candidates]) -> Candidates:

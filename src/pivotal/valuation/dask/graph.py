@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, getitem
@@ -15,20 +15,24 @@ from pivotal.core.version import __version__
 from pivotal.neighbors import fitting_queries, is_exact
 from pivotal.valuation.dask.blocks import FORMAT, Expected
 from pivotal.valuation.dask.checkpoint import Checkpoint, Identity
-from pivotal.valuation.dask.dask_audit import content_of, measure, of_content, sampled_blocks, search_all
 from pivotal.valuation.dask.dask_inputs import RowChunks
 from pivotal.valuation.dask.dask_tasks import (
     NOT_MEASURED,
     Part,
     Parts,
+    Queries,
     add_parts,
     combine,
+    content_of,
     mean_of,
+    measure,
     merge,
     number_queries,
     open_shard,
     part_of,
+    sampled_blocks,
     search,
+    search_all,
     solve,
     take_labels,
     take_queries,
@@ -168,7 +172,7 @@ def build(problem: DaskProblem, mark: str, finished: frozenset[int] | set[int] =
         tasks[key("queries", block)] = (take_queries, source.keys[chunk], part, own)
         checkpoint: Any = problem.checkpoint
         if stamped:
-            checkpoint = (of_content, checkpoint, key("contents"), key("queries", block), key("codes", block))
+            checkpoint = (_of_content, checkpoint, key("contents"), key("queries", block), key("codes", block))
         if block in finished:
             tasks[solved] = (_load, plan, key("codes", block), share, checkpoint, block)
         else:
@@ -207,6 +211,11 @@ def _merge(tasks: dict[Any, Any], key: Key, names: tuple[str, str], block: int, 
         near = [key(name, block, level, number) for number in range(len(groups))]
         tasks.update({one: (merge, key("plan"), group) for one, group in zip(near, groups, strict=True)})
     return near[0]
+
+
+def _of_content(checkpoint: Checkpoint, shards: Sequence[str], queries: Queries, targets: AnyArray) -> Checkpoint:
+    """Return the checkpoint for a block of queries to training points, distinguished by what all of them hold."""
+    return checkpoint.of_data(token(list(shards), queries.points, targets))
 
 
 def _keep(parts: Parts, recall: float, checkpoint: Checkpoint | None, block: int) -> Parts:

@@ -118,7 +118,9 @@ class TaskPlan:
         return max(self.depth, self.needed)
 
     def encode(self, labels: AnyArray, name: str) -> AnyArray:
-        """Return labels as class codes, or responses as they are."""
+        """Return labels, of which there may be none, as class codes, or responses as they are."""
+        if len(labels) == 0:
+            return np.empty(0, np.float64 if self.codes is None else np.int32)
         return as_responses(labels, name) if self.codes is None else self.codes.encode(as_labels(labels, name), name)
 
 

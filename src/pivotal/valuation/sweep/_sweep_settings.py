@@ -88,19 +88,13 @@ def identity_of(choice: Any) -> str | None:
 
 def _named(choices: Iterable[Any]) -> list[tuple[str, Any]]:
     """Return different choices with their labels, numbered where several that differ are called the same."""
-    different: list[tuple[str, str | None, Any]] = []
+    different: list[tuple[str, Any, Any]] = []
     for choice in choices:
-        label, identity = str(choice), identity_of(choice)
-        if not any(label == other[0] and _is_same(identity, choice, *other[1:]) for other in different):
-            different.append((label, identity, choice))
+        label, own = str(choice), identity_of(choice) or choice  # functions equal only themselves
+        if not any(label == other and bool(own == known) for other, known, _ in different):
+            different.append((label, own, choice))
     shared = Counter(label for label, _, _ in different)
     numbers = {label: count(1) for label in shared}
     return [
         (f"{label} ({next(numbers[label])})" if shared[label] > 1 else label, choice) for label, _, choice in different
     ]
-
-
-def _is_same(identity: str | None, choice: Any, other_identity: str | None, other: Any) -> bool:
-    if identity is None or other_identity is None:
-        return bool(choice == other)  # functions equal only themselves
-    return identity == other_identity
