@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pivotal.core.config import Resources
 from pivotal.core.label_encoding import LabelEncoding
@@ -85,14 +85,13 @@ class PointValuation:
 
     def values(self) -> FloatArray:
         """Mean over all queries so far."""
-        found: FloatArray = self._counted().values()
-        return found
+        return self._counted().values()
 
     def result(self) -> Values:
         """Return the values with error bound, ids and settings."""
         spec = self.spec
         exact, recall = self.audit.verdict(spec.k, weighted=spec.weights.weighted)
-        values: Values = self._counted().result(
+        return self._counted().result(
             ids=self.ids,
             neighbors_exact=exact,
             recall=recall,
@@ -100,7 +99,6 @@ class PointValuation:
             settings=spec.settings(),
             details={"self_valuation": self.self_valuation, "version": __version__},
         )
-        return values
 
     def update(self, X: Any, y: Any, query_weights: QueryWeights, names: tuple[str, str]) -> Self:
         """Count checked queries with labels as users have them, or the training points themselves when X is `None`."""
@@ -118,7 +116,7 @@ class PointValuation:
             batch.count_balls(engine, radius)
             self.audit.check_balls(X, len(batch.targets), radius)
             return self
-        depth = self.depth(engine, self_valuation=X is None)
+        depth = self.depth(engine)
         batch.count(engine, self.voters(engine), depth)
         self.audit.check_lists(X, len(batch.targets), depth, weighted=self.spec.weights.weighted)
         return self
@@ -163,9 +161,9 @@ class PointValuation:
             return None
         return PerQueryRecorder(self.spec.k, encoding.classes, self.resources.budget)
 
-    def depth(self, engine: QueryCounter, *, self_valuation: bool) -> int:
+    def depth(self, engine: QueryCounter) -> int:
         """Return how many neighbours to search for at first."""
-        return max(engine.depth, min(len(self.labels) - self_valuation, self.spec.weights.depth(self.spec.k)))
+        return max(engine.depth, min(len(self.labels) - self.self_valuation, self.spec.weights.depth(self.spec.k)))
 
     def voters(self, engine: QueryCounter) -> NeighborVotes:
         """Return what finds neighbours, as many as the engine wants, and their votes."""
@@ -179,10 +177,10 @@ class PointValuation:
                 f'neighbors={describe_choice(self.spec.neighbors)!r} may miss some. Use neighbors="auto".'
             )
 
-    def _counted(self) -> Any:
+    def _counted(self) -> QueryCounter:
         if self.n_queries == 0:
             raise AttributeError("there are no values before the first query; call update with queries first.")
-        return self.engine
+        return cast(QueryCounter, self.engine)
 
 
 def read_points(X_train: Any) -> Any:

@@ -8,14 +8,14 @@ Training points come in *shards*, queries in *blocks*, both cut by rows; every t
                       ──► values of the block's neighbours, by the engine ──► parts, one for each shard
     parts of all blocks ──► sums of the shard, added in the order of the queries ──► values of the shard
 
-    inputs       Dask arrays and dataframes, or plain arrays, as chunks of rows
-    plan         what is decided once, from the labels alone
-    tasks        what workers run
+    dask_inputs  Dask arrays and dataframes, or plain arrays, as chunks of rows
+    recipe       what is decided once, from the labels alone
+    dask_tasks   what workers run
     graph        which task needs which
     blocks       finished blocks as bytes, believed only after every number was looked at
     folder       files that all workers see, on a disk or in a bucket
     checkpoint   finished blocks in a folder, for a valuation that is resumed
-    lazy         the result: what stands for `Values` until they are computed
+    lazy_values  the result: what stands for `Values` until they are computed
 
 What moves between workers is lists of neighbours: their number grows with the queries, never with the points.
 """

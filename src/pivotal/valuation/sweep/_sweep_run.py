@@ -116,7 +116,7 @@ def _count(first: PointValuation, models: list[PointValuation], X: Any, query_we
     batch = first.batch(X, first.targets, query_weights)
     targets, weights = batch.targets, batch.weights
     engines = [model.engine_for(self_valuation=itself) for model in models]
-    depth = max(model.depth(engine, self_valuation=itself) for model, engine in zip(models, engines, strict=True))
+    depth = max(model.depth(engine) for model, engine in zip(models, engines, strict=True))
     found = _Shared(batch.search, depth)
     members = [
         (next(iter(engine.passes(len(targets)))), model.voters(engine))
