@@ -245,16 +245,9 @@ class QueryRows:
 
 
 class PerQueryRecorder:
-    """Keeps the values of single queries, as many as memory allows.
+    """Keeps the values of single queries, as many as memory allows, 1 GiB by default; the k nearest always.
 
-    Parameters
-    ----------
-    k : int
-        Number of neighbours that vote; this many entries of every query are always kept.
-    classes : iterable
-        The label set in the order of its codes; empty for regression.
-    max_memory : int, optional
-        Bytes that the entries may take, 1 GiB by default.
+    The classes are the label set in the order of its codes; empty for regression.
     """
 
     def __init__(self, k: int, classes: Iterable[Any], max_memory: int | None = None) -> None:
