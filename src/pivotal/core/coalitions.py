@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from pivotal.core.semivalues import Semivalue
-from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.types import BoolArray, FloatArray, IndexArray
 
 __all__ = ["coalitions_by_size", "enumerated_values", "joining", "members_of"]
 
@@ -18,10 +17,9 @@ def coalitions_by_size(n: int) -> list[IndexArray]:
     return [masks[sizes == size] for size in range(n + 1)]
 
 
-def members_of(masks: IndexArray | int, n: int) -> npt.NDArray[np.bool_]:
+def members_of(masks: IndexArray | int, n: int) -> BoolArray:
     """Return who is in each coalition; shape (..., n)."""
-    inside: npt.NDArray[np.bool_] = (np.asarray(masks)[..., np.newaxis] >> np.arange(n) & 1).astype(np.bool_)
-    return inside
+    return (np.asarray(masks)[..., np.newaxis] >> np.arange(n) & 1).astype(np.bool_)
 
 
 def joining(masks: IndexArray, player: int) -> tuple[IndexArray, IndexArray]:

@@ -117,5 +117,4 @@ def _of_classes(class_weight: Any, targets: AnyArray, codes: ClassCodes) -> Floa
         )
     # Classes without queries have no part in it.
     counts = np.bincount(targets, minlength=n_classes)
-    balanced: FloatArray = len(targets) / (np.count_nonzero(counts) * np.maximum(counts, 1.0))
-    return balanced
+    return len(targets) / (np.count_nonzero(counts) * np.maximum(counts, 1.0))

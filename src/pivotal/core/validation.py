@@ -13,24 +13,6 @@ from scipy import sparse
 
 from pivotal.core.types import AnyArray, CodeArray, IndexArray
 
-__all__ = [
-    "Checked",
-    "check_features",
-    "check_k",
-    "check_lists",
-    "check_not_own",
-    "check_positive",
-    "check_probability",
-    "check_same_length",
-    "check_tol",
-    "check_votes",
-    "count_not_finite",
-    "is_integer",
-    "is_lazy",
-    "is_number",
-    "is_sparse",
-]
-
 _LARGEST_VOTE = 2**16 - 1
 _LARGEST_K = 2**31 - 1
 

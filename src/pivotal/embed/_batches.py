@@ -11,8 +11,6 @@ import numpy as np
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import count_not_finite
 
-__all__ = ["as_vectors", "batches", "halving"]
-
 
 def batches(items: Any, size: int) -> Iterator[Any]:
     """Yield slices of arrays and tensors, lists of anything else."""

@@ -19,8 +19,6 @@ from pivotal.embed._embedder import Modality, ModelEmbedder
 from pivotal.embed._torch import state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
-__all__ = ["CallableModel", "embed"]
-
 
 def embed(model: Any, items: Any, *, batch_size: int = 64, progress: bool = False) -> AnyArray:
     """Turn items of any kind into vectors, batch by batch, by a model that is there.

@@ -18,8 +18,6 @@ from pivotal.embed._sentences import Model2VecText, SentenceTransformerText
 from pivotal.embed._tfidf import TfidfText
 from pivotal.embed._vision import OpenClipImages, TimmImages
 
-__all__ = ["Entry", "as_embedder", "catalogue"]
-
 
 class Entry(NamedTuple):
     """An embedder that has a name."""

@@ -17,8 +17,6 @@ from pivotal.embed._batches import halving
 from pivotal.embed._items import ImageItems, Items, TextItems, digest, load_all
 from pivotal.embed._vector_cache import EmbeddingCache, ModelVectors
 
-__all__ = ["Embedder", "Modality", "ModelEmbedder", "unit_rows"]
-
 Modality = Literal["text", "image", "any"]
 
 
@@ -300,5 +298,4 @@ class _Vectors:
 def unit_rows(vectors: AnyArray) -> AnyArray:
     """Return vectors of length 1, between which Euclidean distance orders as cosine similarity does; 0 stays 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: AnyArray = (vectors / np.where(lengths > 0.0, lengths, 1.0)).astype(vectors.dtype, copy=False)
-    return scaled
+    return (vectors / np.where(lengths > 0.0, lengths, 1.0)).astype(vectors.dtype, copy=False)

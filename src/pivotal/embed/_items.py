@@ -14,8 +14,6 @@ from pivotal.core.pictures import NotShown, Pictures, decode, upright
 from pivotal.core.types import AnyArray
 from pivotal.embed._vector_cache import DIGEST_BYTES
 
-__all__ = ["ImageItems", "Items", "TextItems", "as_list", "digest"]
-
 
 def digest(*parts: bytes) -> bytes:
     """Return the digest of some bytes; where one part ends and the next begins counts."""

@@ -15,8 +15,6 @@ from pivotal.embed._embedder import Modality, ModelEmbedder
 from pivotal.embed._items import digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
-__all__ = ["OnnxModel"]
-
 _MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, on which most networks are trained
 _DEFAULT_SIDE: Final = 224
 _LONGEST: Final = 512  # tokens
@@ -236,6 +234,5 @@ def _pooled(answer: AnyArray, mask: AnyArray | None) -> AnyArray:
     """Return one vector per item: a mean over tokens that are there, or over pixels."""
     if answer.ndim == 3 and mask is not None:
         weight = mask[..., np.newaxis].astype(answer.dtype)
-        mean: AnyArray = (answer * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1)
-        return mean
+        return np.asarray((answer * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1))
     return answer.mean(axis=(2, 3)) if answer.ndim == 4 else answer

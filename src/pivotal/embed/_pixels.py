@@ -18,8 +18,6 @@ from pivotal.core.validation import check_count
 from pivotal.embed._embedder import Embedder
 from pivotal.embed._items import ImageItems, load_all
 
-__all__ = ["ImageHistograms", "ImagePixels"]
-
 _AT_ONCE: Final = 512  # images held at a time
 _ORIENTATIONS: Final = 9
 _COLOUR_BINS: Final = 8

@@ -14,8 +14,6 @@ from pivotal.embed._embedder import ModelEmbedder
 from pivotal.embed._torch import choose_device, import_package, need_torch, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
-__all__ = ["Model2VecText", "SentenceTransformerText"]
-
 
 class _NamedTextModel(ModelEmbedder):
     """A text model that is loaded by its folder or name."""

@@ -12,8 +12,6 @@ from pivotal.core.validation import check_count, is_sparse
 from pivotal.embed._embedder import Embedder, unit_rows
 from pivotal.embed._items import TextItems
 
-__all__ = ["TfidfText"]
-
 _MOST_WORDS: Final = 1 << 16  # features of either kind that are kept, the most frequent ones
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from pivotal.core.identity import is_installed, token
 from pivotal.embed._items import digest
 
-__all__ = ["choose_device", "import_package", "need_torch", "not_only_weights", "state_digest"]
-
 # Told with the weights, or set while vectors are computed.
 _ELSEWHERE = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"})
 
@@ -103,8 +101,7 @@ def _own(module: Any) -> dict[str, Any]:
 def _bytes_of(tensor: Any) -> bytes:
     import torch
 
-    raw: bytes = tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
-    return raw
+    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
 
 
 def not_only_weights(name: str) -> ValueError:

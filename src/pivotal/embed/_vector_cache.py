@@ -26,8 +26,6 @@ from pivotal.core.atomic import atomic_open, write_text
 from pivotal.core.notices import logger, notify
 from pivotal.core.types import AnyArray
 
-__all__ = ["DIGEST_BYTES", "CachedModel", "EmbeddingCache", "ModelVectors", "default_folder"]
-
 DIGEST_BYTES: Final = 16
 _SHARD_ROWS: Final = 4096  # rows after which a shard is written
 _SHARD_SECONDS: Final = 5.0  # or time, so that an interruption costs little

@@ -12,8 +12,6 @@ from pivotal.embed._embedder import ModelEmbedder
 from pivotal.embed._torch import choose_device, import_package, need_torch, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
-__all__ = ["OpenClipImages", "TimmImages"]
-
 
 class _Network(ModelEmbedder):
     """A network and what it does to images first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
@@ -11,14 +10,39 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pivotal.core.games.definition import Game, as_ballots, as_fraction, check_option, list_members
+from pivotal.core.games.definition import (
+    Ballots,
+    Classes,
+    Game,
+    Labels,
+    Votes,
+    as_ballots,
+    as_fraction,
+    check_option,
+    list_members,
+)
 from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.validation import check_positive
 
-__all__ = ["Regression", "Soft", "Threshold"]
+
+class _Share(Game):
+    """A share of the members, or of their votes; and a utility of its own where there are none."""
+
+    empty: float | Fraction | None
+
+    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
+        return np.full(len(targets), float(self._empty(n_classes)))
+
+    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
+        empty = float(self._empty(n_classes))
+        return max(1.0, empty) - min(0.0, empty)
+
+    def _empty(self, n_classes: int) -> Fraction:
+        return Fraction(1, n_classes) if self.empty is None else as_fraction(self.empty)
 
 
 @dataclass(frozen=True)
-class Soft(Game):
+class Soft(_Share):
     """The share of the vote of the k nearest members that goes to the true class.
 
     Parameters
@@ -45,9 +69,7 @@ class Soft(Game):
         check_option("Soft", "divide_by", self.divide_by, ("size", "k"))
         _check_empty("Soft", self.empty)
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         if self.divide_by == "k":
             _check_unit_votes("Soft(divide_by='k')", votes)
         top = list_members(labels, votes)[:k]
@@ -57,9 +79,7 @@ class Soft(Game):
         right = sum(vote for label, vote in top if label == target)
         return Fraction(right, k if self.divide_by == "k" else total)
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         if self.divide_by == "k":
             _check_unit_votes("Soft(divide_by='k')", votes)
         ballots = as_ballots(labels, votes)[:, :k]
@@ -69,25 +89,16 @@ class Soft(Game):
         np.divide(right, k if self.divide_by == "k" else total, out=shares, where=total > 0)
         return shares
 
-    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
-        return np.full(len(targets), float(self._empty(n_classes)))
-
-    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
-        empty = float(self._empty(n_classes))
-        return max(1.0, empty) - min(0.0, empty)
-
     def __str__(self) -> str:
         short = {Soft(): "soft", Soft(divide_by="k"): "soft-k"}
         return short.get(self, repr(self))
 
     def _empty(self, n_classes: int) -> Fraction:
-        if self.empty is not None:
-            return as_fraction(self.empty)
-        return Fraction(0) if self.divide_by == "k" else Fraction(1, n_classes)
+        return Fraction(0) if self.empty is None and self.divide_by == "k" else super()._empty(n_classes)
 
 
 @dataclass(frozen=True)
-class Threshold(Game):
+class Threshold(_Share):
     """The share of the members within a radius of the query that have the true label, unweighted.
 
     All points that near vote, however many they are; k is not looked at. Points farther away never change anything and
@@ -112,24 +123,16 @@ class Threshold(Game):
     empty: float | Fraction | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.radius, bool) or not (
-            isinstance(self.radius, Real) and isfinite(self.radius) and self.radius >= 0
-        ):
-            raise ValueError(f"Threshold: radius must be a finite number of at least 0; got {self.radius!r}.")
-        object.__setattr__(self, "radius", float(self.radius))
+        object.__setattr__(self, "radius", check_positive(self.radius, "Threshold: radius", or_zero=True))
         _check_empty("Threshold", self.empty)
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         _check_unit_votes("Threshold", votes)
         if len(labels) == 0:
             return self._empty(len(classes))
         return Fraction(sum(1 for label in labels if label == target), len(labels))
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         _check_unit_votes("Threshold", votes)
         n_right = (labels == targets[:, np.newaxis]).sum(axis=1)
         return self.shares(n_right, np.full(len(targets), labels.shape[1]), targets, n_classes)
@@ -140,21 +143,11 @@ class Threshold(Game):
         np.divide(n_right, sizes, out=shares, where=sizes > 0)
         return shares
 
-    def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
-        return np.full(len(targets), float(self._empty(n_classes)))
-
-    def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
-        empty = float(self._empty(n_classes))
-        return max(1.0, empty) - min(0.0, empty)
-
     def sees_only_top_k(self, n_classes: int) -> bool:
         return False
 
     def __str__(self) -> str:
         return f"threshold({self.radius!r})" if self.empty is None else repr(self)
-
-    def _empty(self, n_classes: int) -> Fraction:
-        return Fraction(1, n_classes) if self.empty is None else as_fraction(self.empty)
 
 
 @dataclass(frozen=True)
@@ -186,28 +179,22 @@ class Regression(Game):
         """Whether labels are classes or numbers."""
         return "regression"
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         top = list_members(labels, votes)[:k]
         total = sum(vote for _, vote in top)
         mean = sum((vote * as_fraction(label) for label, vote in top), Fraction(0)) / total if total else self._empty
         return -((mean - as_fraction(target)) ** 2)
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         ballots = as_ballots(labels, votes)[:, :k]
         total = ballots.sum(axis=1)
         # The mean of the errors and not the error of the mean, which large responses would cancel in.
         error = float(self._empty) - np.asarray(targets, dtype=np.float64)
         np.divide((ballots * (labels[:, :k] - targets[:, np.newaxis])).sum(axis=1), total, out=error, where=total > 0)
-        squares: FloatArray = error**2
-        return -squares
+        return -(error**2)
 
     def empty_utility(self, targets: AnyArray, n_classes: int) -> FloatArray:
-        squares: FloatArray = (float(self._empty) - np.asarray(targets, dtype=np.float64)) ** 2
-        return -squares
+        return -((float(self._empty) - np.asarray(targets, dtype=np.float64)) ** 2)
 
     def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         if labels is None or targets is None:
@@ -228,7 +215,7 @@ def _check_empty(game: str, empty: object) -> None:
         raise ValueError(f"{game}: empty must be a finite number or None; got {empty!r}.")
 
 
-def _check_unit_votes(game: str, votes: Sequence[int] | AnyArray | None) -> None:
+def _check_unit_votes(game: str, votes: Votes | Ballots) -> None:
     odd = [] if votes is None else np.asarray(votes)[np.asarray(votes) != 1]
     if len(odd):
         instead = "Soft()" if game == "Threshold" else "Soft(divide_by='size')"

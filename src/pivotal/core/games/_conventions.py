@@ -36,8 +36,6 @@ from pivotal.core.games.definition import Game
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.weights import check_bits
 
-__all__ = ["Convention", "conventions"]
-
 
 @dataclass(frozen=True)
 class Convention:
@@ -119,8 +117,7 @@ def _over_nearest(distances: FloatArray, bits: int) -> IndexArray:
     at_zero = np.isclose(distances, 0.0)
     weights = np.divide(distances.min(axis=1, keepdims=True), distances, out=np.zeros_like(distances), where=~at_zero)
     weights[at_zero] = 1.0
-    votes: IndexArray = np.round(weights * 2**bits).astype(np.int64)
-    return votes
+    return np.asarray(np.round(weights * 2**bits), dtype=np.int64)
 
 
 def _exponential(distances: FloatArray, bits: int, temperature: float = 0.1) -> IndexArray:
@@ -130,8 +127,7 @@ def _exponential(distances: FloatArray, bits: int, temperature: float = 0.1) -> 
     scaled = np.divide(distances, farthest, out=np.zeros_like(distances), where=farthest > 0)
     # Relative to the nearest, which keeps the largest weight at 1 however low the temperature.
     weights = np.exp((scaled.min(axis=1, keepdims=True) - scaled) / temperature)
-    votes: IndexArray = np.round(weights * (2**bits - 1)).astype(np.int64)
-    return votes
+    return np.asarray(np.round(weights * (2**bits - 1)), dtype=np.int64)
 
 
 _UNIFORM = "unweighted"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pivotal.core.games.definition import Game, as_fraction
+from pivotal.core.games.definition import Ballots, Classes, Game, Labels, Votes, as_fraction
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import is_number
-
-__all__ = ["Mixture", "scaled"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,18 +59,14 @@ class Mixture(Game):
     def parts(self) -> tuple[tuple[float, Game], ...]:
         return self.terms
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         self._check_labels_suffice()
         return sum(
             (as_fraction(weight) * game.utility(labels, votes, target, classes, k) for weight, game in self.terms),
             Fraction(0),
         )
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         self._check_labels_suffice()
         return self._sum([game.full_utility(labels, votes, targets, n_classes, k) for _, game in self.terms])
 

@@ -13,8 +13,6 @@ from pivotal.core.games._voting_games import Hard, Plurality
 from pivotal.core.games.definition import Game
 from pivotal.core.validation import is_number
 
-__all__ = ["as_game"]
-
 _SHORT: Mapping[str, Game] = MappingProxyType(
     {
         "hard": Hard(),

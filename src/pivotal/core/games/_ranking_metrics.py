@@ -13,27 +13,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pivotal.core.games.definition import Game, as_fraction, check_option
+from pivotal.core.games.definition import Ballots, Classes, Game, Labels, Votes, as_fraction, check_option
 from pivotal.core.types import AnyArray, FloatArray
-
-__all__ = [
-    "DCG",
-    "NDCG",
-    "BestOf",
-    "Hit",
-    "Precision",
-    "Recall",
-    "ReciprocalRank",
-    "RetrievalGame",
-    "as_retrieval_game",
-]
 
 Kind = Literal["discounted", "first", "best"]
 
@@ -64,9 +51,7 @@ class RetrievalGame(Game):
         """Return what each query multiplies the sum with, 0 where no document is relevant; shape (n_queries,)."""
         return np.ones(len(targets))
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         return self._utility(self.gains(labels[:, :k]), k) * self.scale(targets, k)
 
     def missed(self, grades: AnyArray, targets: AnyArray, k: int) -> FloatArray:
@@ -79,8 +64,7 @@ class RetrievalGame(Game):
         targets, k
             As in `full_utility`.
         """
-        best = -np.sort(-self.gains(grades), axis=1)[:, :k]
-        return self._utility(best, k) * self.scale(targets, k)
+        return self._ideal(grades, k) * self.scale(targets, k)
 
     def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
         return 1.0
@@ -88,6 +72,10 @@ class RetrievalGame(Game):
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
         # Documents beyond a list only add: what they change in a marginal contribution is at most what they add.
         return 1.0
+
+    def _ideal(self, grades: AnyArray, k: int) -> FloatArray:
+        """Utility of documents of these grades in the best order, before the scale."""
+        return self._utility(-np.sort(-self.gains(grades), axis=1)[:, :k], k)
 
     def _utility(self, gains: FloatArray, k: int) -> FloatArray:
         """Utility of documents in this order, before the scale."""
@@ -130,7 +118,7 @@ class _Binary(RetrievalGame):
     def gains(self, grades: AnyArray) -> FloatArray:
         return np.asarray(grades > 0 if self.level is None else grades >= self.level, dtype=np.float64)
 
-    def _count(self, grades: Sequence[Any]) -> int:
+    def _count(self, grades: Labels) -> int:
         return sum(map(self.relevant, grades))
 
 
@@ -143,9 +131,7 @@ class Precision(_Binary):
     Fraction(1, 2)
     """
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         return Fraction(self._count(labels[:k]), k)
 
     def scale(self, targets: AnyArray, k: int) -> FloatArray:
@@ -161,9 +147,7 @@ class Recall(_Binary):
     Fraction(2, 3)
     """
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         return Fraction(self._count(labels[:k]), max(1, self._count(target)))
 
     def scale(self, targets: AnyArray, k: int) -> FloatArray:
@@ -190,9 +174,7 @@ class DCG(RetrievalGame):
     def __post_init__(self) -> None:
         check_option(type(self).__name__, "gain", self.gain, ("linear", "exponential"))
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         return self._sum(labels, k)
 
     def gains(self, grades: AnyArray) -> FloatArray:
@@ -205,7 +187,7 @@ class DCG(RetrievalGame):
         # However many positions count, no more documents than are judged can fill them.
         return 1.0 if targets is None else float(self.missed(targets, targets, targets.shape[1]).max(initial=0.0))
 
-    def _sum(self, grades: Sequence[Any], k: int) -> Fraction:
+    def _sum(self, grades: Labels, k: int) -> Fraction:
         """Sum in fractions of the doubles that discounts and gains are."""
         counted = self.gains(np.array([float(grade) for grade in grades[:k]]))
         terms = zip(counted.tolist(), self.discounts(k).tolist(), strict=False)
@@ -227,15 +209,12 @@ class NDCG(DCG):
     0.6666666666666666
     """
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         ideal = self._sum(sorted(target, reverse=True), k)
         return self._sum(labels, k) / ideal if ideal else Fraction(0)
 
     def scale(self, targets: AnyArray, k: int) -> FloatArray:
-        best = -np.sort(-self.gains(targets), axis=1)[:, :k]
-        ideal = self._utility(best, k)
+        ideal = self._ideal(targets, k)
         return np.asarray(np.where(ideal > 0.0, 1.0 / np.where(ideal > 0.0, ideal, 1.0), 0.0))
 
     def utility_range(self, n_classes: int, labels: AnyArray | None = None, targets: AnyArray | None = None) -> float:
@@ -253,9 +232,7 @@ class Hit(_Binary):
 
     kind = "first"
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         return Fraction(int(any(map(self.relevant, labels[:k]))))
 
 
@@ -270,9 +247,7 @@ class ReciprocalRank(_Binary):
 
     kind = "first"
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         positions = (place for place, grade in enumerate(labels[:k], start=1) if self.relevant(grade))
         return Fraction(1, next(positions, 0) or 1) if self._count(labels[:k]) else Fraction(0)
 
@@ -295,9 +270,7 @@ class BestOf(RetrievalGame):
 
     kind = "best"
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         return max(map(as_fraction, labels[:k]), default=Fraction(0))
 
     def gains(self, grades: AnyArray) -> FloatArray:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from pivotal.core.games.definition import Game, as_ballots, check_option, list_members
-from pivotal.core.types import AnyArray, FloatArray
-
-__all__ = ["Hard", "Plurality"]
-
-_Mask: TypeAlias = npt.NDArray[np.bool_]
+from pivotal.core.games.definition import Ballots, Classes, Game, Labels, Votes, as_ballots, check_option, list_members
+from pivotal.core.types import AnyArray, BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -54,9 +48,7 @@ class Hard(Game):
         check_option("Hard", "other_classes", self.other_classes, ("count", "ignore"))
         check_option("Hard", "scale", self.scale, ("mean", "sum"))
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         members = list_members(labels, votes)
         no_class = object()
         wrong_classes = [label for label in classes if label != target] or [no_class]
@@ -75,9 +67,7 @@ class Hard(Game):
                 balance -= vote
         return balance > 0 or (balance == 0 and self.tie == "win" and bool(seen))
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         ballots = as_ballots(labels, votes)
         if self.other_classes == "count":
             labels, ballots = labels[:, :k], ballots[:, :k]
@@ -85,23 +75,21 @@ class Hard(Game):
         if n_classes <= 2:  # one game, among all that vote
             lead = np.where(right[:, :k], ballots[:, :k], -ballots[:, :k]).sum(axis=1)
             equal_wins = self.tie == "win" and labels.shape[1] > 0  # the empty coalition loses
-            ahead: FloatArray = ((lead >= 0) if equal_wins else (lead > 0)).astype(np.float64)
-            return ahead
+            return np.asarray(lead >= 0 if equal_wins else lead > 0, dtype=np.float64)
         present = np.unique(labels)
         # All classes without a member play one and the same game: it is played once and counted as often as needed.
         n_absent = max(1, n_classes - 1) - (present[:, np.newaxis] != targets).sum(axis=0)
         won = n_absent * self._beats_rows(np.zeros_like(right), right, ballots, k)
         for wrong in present:
             won += (targets != wrong) * self._beats_rows((labels == wrong) & ~right, right, ballots, k)
-        utility: FloatArray = won / (max(1, n_classes - 1) if self.scale == "mean" else 1)
-        return utility
+        return np.asarray(won / (max(1, n_classes - 1) if self.scale == "mean" else 1))
 
-    def _beats_rows(self, wrong: _Mask, right: _Mask, ballots: AnyArray, k: int) -> _Mask:
+    def _beats_rows(self, wrong: BoolArray, right: BoolArray, ballots: AnyArray, k: int) -> BoolArray:
         """Return whether the true class wins in each row, given who is of the wrong and of the right class."""
         seen = (wrong | right) if self.other_classes == "ignore" else np.ones_like(right)
         top = seen & (np.cumsum(seen, axis=1) <= k)
         balance = (ballots * top * (right.astype(np.int64) - wrong)).sum(axis=1)
-        won: _Mask = balance > 0
+        won: BoolArray = balance > 0
         if self.tie == "win":
             won |= (balance == 0) & seen.any(axis=1)
         return won
@@ -132,26 +120,21 @@ class Plurality(Game):
     Fraction(1, 1)
     """
 
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         vote_counts: dict[Any, int] = {}
         for label, vote in list_members(labels, votes)[:k]:
             vote_counts[label] = vote_counts.get(label, 0) + vote
         right = vote_counts.pop(target, 0)
         return Fraction(int(right > max(vote_counts.values(), default=0)))
 
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         ballots, rows = as_ballots(labels, votes)[:, :k], np.arange(len(targets))
         cells = labels[:, :k].astype(np.int64) + n_classes * rows[:, np.newaxis]
         vote_counts = np.bincount(cells.ravel(), weights=ballots.ravel(), minlength=n_classes * len(rows))
         vote_counts = vote_counts.reshape(len(rows), n_classes)
         right = vote_counts[rows, targets]
         vote_counts[rows, targets] = 0
-        utility: FloatArray = (right > vote_counts.max(axis=1)).astype(np.float64)
-        return utility
+        return np.asarray(right > vote_counts.max(axis=1), dtype=np.float64)
 
     def truncation_factor(self, n_classes: int, *, votes_fall: bool = True) -> float:
         return 1.0 if n_classes <= 2 and votes_fall else 2.0

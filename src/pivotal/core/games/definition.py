@@ -6,13 +6,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["Game", "as_ballots", "as_fraction", "check_classes", "check_option", "list_members"]
+Labels: TypeAlias = Sequence[Any]
+"""Labels of one coalition, nearest first."""
+
+Votes: TypeAlias = Sequence[int] | None
+"""Votes of the same members; one each when None."""
+
+Classes: TypeAlias = Collection[Any]
+"""The label set."""
+
+Ballots: TypeAlias = AnyArray | None
+"""Votes of the neighbours of many queries, shape (n_queries, depth); one each when None."""
 
 
 class Game(ABC):
@@ -34,9 +44,7 @@ class Game(ABC):
         return "classification"
 
     @abstractmethod
-    def utility(
-        self, labels: Sequence[Any], votes: Sequence[int] | None, target: Any, classes: Collection[Any], k: int
-    ) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
         """Return the exact utility of one coalition.
 
         Parameters
@@ -58,9 +66,7 @@ class Game(ABC):
         """
 
     @abstractmethod
-    def full_utility(
-        self, labels: AnyArray, votes: AnyArray | None, targets: AnyArray, n_classes: int, k: int
-    ) -> FloatArray:
+    def full_utility(self, labels: AnyArray, votes: Ballots, targets: AnyArray, n_classes: int, k: int) -> FloatArray:
         """Return the utility of the whole training set, for each query.
 
         Parameters
@@ -139,13 +145,13 @@ def check_option(game: str, option: str, value: object, allowed: tuple[str, ...]
         raise ValueError(f"{game}: {option} must be {' or '.join(map(repr, allowed))}; got {value!r}.")
 
 
-def list_members(labels: Sequence[Any], votes: Sequence[int] | None) -> list[tuple[Any, int]]:
+def list_members(labels: Labels, votes: Votes) -> list[tuple[Any, int]]:
     """Pair labels with votes, one each when None."""
     # Votes become Python integers, which do not overflow.
     return [(label, 1) for label in labels] if votes is None else list(zip(labels, map(int, votes), strict=True))
 
 
-def as_ballots(labels: AnyArray, votes: AnyArray | None) -> AnyArray:
+def as_ballots(labels: AnyArray, votes: Ballots) -> AnyArray:
     """Return the votes as an array, one each when None."""
     return np.ones(labels.shape, dtype=np.int64) if votes is None else np.asarray(votes, dtype=np.int64)
 

@@ -16,16 +16,6 @@ from typing import Any, NamedTuple
 from pivotal.core.identity._counters import counted_names, is_counter
 from pivotal.core.identity._origin import is_importable_by_others, is_installed, origin_of, resolves
 
-__all__ = [
-    "Globals",
-    "codes_below",
-    "parts_of_class",
-    "parts_of_code",
-    "parts_of_function",
-    "parts_of_module",
-    "without_passing",
-]
-
 _LOOKUPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _INDIRECT = frozenset({"getattr", "vars", "__dict__"})  # ways to take anything from a module
 _ANYTHING = frozenset({"globals", "eval", "exec"})  # ways to look up any name

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["counted_attributes", "counted_names", "is_counter"]
-
 _GROWTH = frozenset({"add", "append", "appendleft", "extend"})
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CLASSDEREF"})
 # Ways to read attributes without a word for them.

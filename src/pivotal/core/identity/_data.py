@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bytes_of", "package_of", "parts_of_data"]
-
 _PIECE = 1 << 24  # bytes copied at a time of an array that does not lie in one piece
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["is_importable_by_others", "is_installed", "origin_of", "resolves"]
-
 _PACKAGE = __name__.partition(".")[0]
 _NO_MODULE = ModuleType("")
 

@@ -28,8 +28,6 @@ from pivotal.core.identity._data import bytes_of, package_of, parts_of_data
 from pivotal.core.identity._origin import origin_of, resolves
 from pivotal.core.version import __version__
 
-__all__ = ["token"]
-
 _FORMAT: Final = 1  # counted up whenever the same content gets another digest
 _PLAIN = (type(None), bool, int, str, bytes, bytearray, type(Ellipsis), type(NotImplemented))
 _NAMED = (
