@@ -13,7 +13,7 @@ from functools import cached_property
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from pivotal.core.identity._counters import counted_names, is_counter
+from pivotal.core.identity._counters import codes_within, counted_names, is_counter
 from pivotal.core.identity._origin import is_importable_by_others, is_installed, origin_of, resolves
 
 _LOOKUPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
@@ -67,15 +67,8 @@ def parts_of_function(function: FunctionType, names: Globals) -> tuple[Any, ...]
         name if name in counted and is_counter(_content_of(cell)) else cell for name, cell in sorted(cells.items())
     ]
     used = list(_used(function.__code__, function.__globals__, cells, names))
-    return (
-        "function",
-        function.__code__,
-        function.__defaults__,
-        function.__kwdefaults__,
-        captured,
-        used,
-        vars(function),
-    )
+    defaults = function.__defaults__, function.__kwdefaults__
+    return "function", function.__code__, *defaults, captured, used, vars(function)
 
 
 def parts_of_code(code: CodeType) -> tuple[Any, ...]:
@@ -164,7 +157,7 @@ def _used(
 
 
 def _used_of_module(
-    module: ModuleType, words: frozenset[str], names: Globals, seen: frozenset[str] = frozenset()
+    module: ModuleType, words: set[str], names: Globals, seen: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what stands for what code takes from a module: all attributes that it has a word for."""
     if is_installed(module.__name__) or module.__name__ in seen:
@@ -189,34 +182,25 @@ class _Import(NamedTuple):
     names: tuple[str, ...]
 
 
-def _words(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[_Import]]:
+def _words(code: CodeType) -> tuple[set[str], set[str], set[_Import]]:
     """Return the names in code and in code within it: all of them, those looked up globally, and the imports."""
-    words, looked_up, imported = set(code.co_names), set(), set()
-    before: list[Any] = [0, None]  # an import is preceded by its level and by the names that it takes
-    for step in dis.get_instructions(code):
-        if step.opname in _LOOKUPS:
-            looked_up.add(str(step.argval))
-        elif step.opname == "IMPORT_NAME":
-            imported.add(_Import(str(step.argval), int(before[-2]), tuple(before[-1] or ())))
-        before.append(step.argval)
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            more = _words(inner)
-            words |= more[0]
-            looked_up |= more[1]
-            imported |= more[2]
-    return frozenset(words), frozenset(looked_up), frozenset(imported)
+    words, looked_up, imported = set(), set(), set()
+    for inner in codes_within([code]):
+        words.update(inner.co_names)
+        before: list[Any] = [0, None]  # an import is preceded by its level and by the names that it takes
+        for step in dis.get_instructions(inner):
+            if step.opname in _LOOKUPS:
+                looked_up.add(str(step.argval))
+            elif step.opname == "IMPORT_NAME":
+                imported.add(_Import(str(step.argval), int(before[-2]), tuple(before[-1] or ())))
+            before.append(step.argval)
+    return words, looked_up, imported
 
 
-def _spoken(code: CodeType) -> frozenset[str]:
+def _spoken(code: CodeType) -> set[str]:
     """Return the words in the texts of code, by which it may look up names."""
-    words: set[str] = set()
-    for content in code.co_consts:
-        if isinstance(content, str):
-            words.update(re.findall(r"\w+", content))
-        elif isinstance(content, CodeType):
-            words |= _spoken(content)
-    return frozenset(words)
+    texts = (content for inner in codes_within([code]) for content in inner.co_consts if isinstance(content, str))
+    return {word for text in texts for word in re.findall(r"\w+", text)}
 
 
 def _imported(statement: _Import, space: Mapping[str, Any]) -> Iterator[ModuleType]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -42,14 +42,11 @@ def counted_names(code: CodeType) -> frozenset[str]:
     Every use of such a name is ``name += ...``, ``name.append(...)``, ``name["key"] += 1``, or a limit that interrupts,
     ``if name == limit: raise KeyboardInterrupt``: that ends a computation and changes no number of it.
     """
-    found = _Uses()
-    for steps, caught in _all_steps([code]):
-        for i, step in enumerate(steps):
-            if step.opname in _LOADS:
-                name = str(step.argval)
-                count = _is_count(steps, i, name) or _grows(steps, i + 1) or _counts_item(steps, i)
-                found.add(name, count, not caught and _only_stops(steps, i))
-    return found.counted()
+
+    def is_count(steps: _Steps, i: int) -> bool:
+        return _is_count(steps, i) or _grows(steps, i + 1) or _counts_item(steps, i)
+
+    return _only_counted([code], _LOADS, is_count)
 
 
 def counted_attributes(codes: Iterable[CodeType], library: Iterable[CodeType] = ()) -> frozenset[str]:
@@ -63,68 +60,56 @@ def counted_attributes(codes: Iterable[CodeType], library: Iterable[CodeType] = 
         Methods of installed classes below them, which read by other means only what they were told of.
     """
     codes = list(codes)
-    if any(_INDIRECT & set(code.co_names) for code in _within(codes)):
+    if any(_INDIRECT & set(code.co_names) for code in codes_within(codes)):
         return frozenset()
-    found = _Uses()
-    for steps, caught in _all_steps([*codes, *library]):
-        for i, step in enumerate(steps):
-            if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                name = str(step.argval)
-                count = _is_attribute_count(steps, i, name) or _grows(steps, i + 1)
-                found.add(name, count, not caught and _only_stops(steps, i))
-    return found.counted()
+
+    def is_count(steps: _Steps, i: int) -> bool:
+        return _is_attribute_count(steps, i) or _grows(steps, i + 1)
+
+    return _only_counted([*codes, *library], ("LOAD_ATTR", "LOAD_METHOD"), is_count)
 
 
-class _Uses:
-    """How often each name is counted up, how often it only decides about an end, and how often it is used at all."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._ends: Counter[str] = Counter()
-        self._all: Counter[str] = Counter()
-
-    def add(self, name: str, count: bool, end: bool) -> None:
-        """Note one use of a name."""
-        self._counts[name] += count
-        self._ends[name] += end and not count
-        self._all[name] += 1
-
-    def counted(self) -> frozenset[str]:
-        """Return the names that are counted up and not read for anything but an end."""
-        names = self._counts.items()
-        return frozenset(name for name, count in names if count and count + self._ends[name] == self._all[name])
-
-
-def _within(codes: Iterable[CodeType]) -> Iterator[CodeType]:
+def codes_within(codes: Iterable[CodeType]) -> Iterator[CodeType]:
     """Yield code and the code inside of it."""
     for code in codes:
         yield code
-        yield from _within(inner for inner in code.co_consts if isinstance(inner, CodeType))
+        yield from codes_within(inner for inner in code.co_consts if isinstance(inner, CodeType))
 
 
-def _all_steps(codes: Iterable[CodeType]) -> Iterator[tuple[_Steps, bool]]:
-    """Yield the steps of code, and whether it may catch what it raises.
-
-    From Python 3.12 on, a comprehension within a function cleans up behind itself and raises again: it catches nothing.
-    """
-    for code in _within(codes):
+def _only_counted(
+    codes: Iterable[CodeType], loads: Container[str], is_count: Callable[[_Steps, int], bool]
+) -> frozenset[str]:
+    """Return the names that code counts up somewhere, and loads for nothing else but a decision about an end."""
+    counted, read = set(), set()
+    for code in codes_within(codes):
         steps = list(dis.get_instructions(code))
-        yield steps, any(step.opname == "PUSH_EXC_INFO" for step in steps)
+        # Code that may catch what it raises goes on. From Python 3.12 on, a comprehension within a function cleans up
+        # behind itself and raises again: it catches nothing.
+        catches = any(step.opname == "PUSH_EXC_INFO" for step in steps)
+        for i, step in enumerate(steps):
+            if step.opname not in loads:
+                continue
+            if is_count(steps, i):
+                counted.add(str(step.argval))
+            elif catches or not _only_stops(steps, i):
+                read.add(str(step.argval))
+    return frozenset(counted - read)
 
 
-def _is_count(steps: _Steps, i: int, name: str) -> bool:
+def _is_count(steps: _Steps, i: int) -> bool:
     """Whether step i loads a name that is counted up: ``name += 1``, or by anything else."""
     end = _end_of_sum(steps, i)
-    return end < len(steps) and steps[end].opname in ("STORE_GLOBAL", "STORE_DEREF") and steps[end].argval == name
+    stored = end < len(steps) and steps[end].opname in ("STORE_GLOBAL", "STORE_DEREF")
+    return stored and steps[end].argval == steps[i].argval
 
 
-def _is_attribute_count(steps: _Steps, i: int, name: str) -> bool:
+def _is_attribute_count(steps: _Steps, i: int) -> bool:
     """Whether step i loads an attribute that is counted up: ``self.name += 1``, or by anything else."""
     if i == 0 or steps[i - 1].opname != "COPY":
         return False
     end = _end_of_sum(steps, i)
     last = [step.opname for step in steps[end : end + 2]]
-    return last == ["SWAP", "STORE_ATTR"] and steps[end + 1].argval == name
+    return last == ["SWAP", "STORE_ATTR"] and steps[end + 1].argval == steps[i].argval
 
 
 def _end_of_sum(steps: _Steps, i: int) -> int:

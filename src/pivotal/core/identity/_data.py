@@ -55,14 +55,8 @@ def _of_sparse(content: Any) -> tuple[Any, ...] | None:
     matrix: Any = content
     rows = matrix.tocsr(copy=True) if matrix.ndim == 2 else matrix.tocoo().reshape(1, -1).tocsr()
     rows.sum_duplicates()
-    return (
-        "sparse",
-        matrix.format,
-        matrix.shape,
-        rows.data,
-        rows.indices.astype(np.int64),
-        rows.indptr.astype(np.int64),
-    )
+    places = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return "sparse", matrix.format, matrix.shape, rows.data, *places
 
 
 def _of_pandas(content: Any) -> tuple[Any, ...] | None:

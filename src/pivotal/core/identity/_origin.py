@@ -19,15 +19,7 @@ _NO_MODULE = ModuleType("")
 
 
 def is_installed(module: str, space: Mapping[str, Any] | None = None) -> bool:
-    """Return whether a module belongs to Python, to an installed package, or to this one.
-
-    Parameters
-    ----------
-    module : str
-        Its full name.
-    space : mapping of str to object, optional
-        A namespace that must be the module's own.
-    """
+    """Return whether a module belongs to Python, to an installed package, or to this one; and has that namespace."""
     if space is not None and vars(sys.modules.get(module, _NO_MODULE)) is not space:
         return False
     if module.partition(".")[0] == _PACKAGE:

@@ -72,13 +72,7 @@ def token(*objects: Any) -> str:
 
 
 class _Walk:
-    """Goes through objects, each once.
-
-    Parameters
-    ----------
-    counted : set of str
-        Attributes that are omitted where they hold counters or logs.
-    """
+    """Goes through objects, each once; attributes in `counted` are omitted where they hold counters or logs."""
 
     def __init__(self, counted: frozenset[str]) -> None:
         self._globals = Globals()
@@ -138,10 +132,9 @@ class _Walk:
 
     def _parts(self, content: Any) -> tuple[str, Iterable[Any]]:
         """Return the simpler objects that an object consists of, and what makes them one."""
-        parts = self._parts_of_callable(content) or parts_of_data(content)
-        if parts is None:
-            parts = _parts_of_object(content, self._counted)
-        return str(parts[0]), parts[1:]
+        known = self._parts_of_callable(content) or parts_of_data(content)
+        tag, *parts = known or _parts_of_object(content, self._counted)
+        return str(tag), parts
 
     def _parts_of_callable(self, content: Any) -> tuple[Any, ...] | None:
         if isinstance(content, types.FunctionType):
