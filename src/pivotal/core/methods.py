@@ -10,6 +10,7 @@ import difflib
 import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -142,15 +143,17 @@ def _hard(semivalue: str, **more: str) -> dict[str, str]:
 _DISTANCE = {"weights": "distance"}
 _A_TEST_SET = "a test set"
 _A_MODEL = "a scikit-learn model (a default is there)"
-_RETRAINING = "retraining:retrain"
+
+_exact = partial(Method, kind="exact", run="exact")
+_coalitions = partial(Method, kind="sampled", run="coalitions", cost="search + O(m k) per query")
+_permutations = partial(Method, kind="sampled", run="permutations", cost="search + O(m n log k) per query")
+_retrained = partial(Method, kind="sampled", takes=("semivalue",), needs=(_A_TEST_SET, _A_MODEL))
 
 _ALL = MethodTable(
     (
-        Method(
+        _exact(
             name="exact",
             title="any game, any semivalue, exactly, with an error bound",
-            kind="exact",
-            run="exact",
             cost="search + O(k) to O(n k W) per query, independent of n for Banzhaf",
         ),
         Method(
@@ -160,19 +163,13 @@ _ALL = MethodTable(
             run="auto",
             cost="as exact, or as coalitions",
         ),
-        Method(
+        _coalitions(
             name="coalitions",
             title="the same, estimated from random coalitions that serve all points at once",
-            kind="sampled",
-            run="coalitions",
-            cost="search + O(m k) per query",
         ),
-        Method(
+        _permutations(
             name="permutations",
             title="the same, estimated from random orders in which the points join",
-            kind="sampled",
-            run="permutations",
-            cost="search + O(m n log k) per query",
         ),
         Method(
             name="enumeration",
@@ -184,118 +181,88 @@ _ALL = MethodTable(
             cost="O(2^n n) per query",
             aliases=("bf",),
         ),
-        Method(
+        _exact(
             name="weighted-knn-banzhaf",
             title="Banzhaf values, hard votes, weighted by distance",
-            kind="exact",
-            run="exact",
             presets=_hard("banzhaf"),
             suggests=_DISTANCE,
             cost="search + O(k^2 W) per query, whatever n; O(W n^4) and O(W k n^2) in the paper",
             aliases=("bv", "bv-fast"),
         ),
-        Method(
+        _exact(
             name="knn-banzhaf",
             title="Banzhaf values, hard votes, unweighted",
-            kind="exact",
-            run="exact",
             presets=_hard("banzhaf", weights="uniform"),
             cost="search + O(m + k^2) per query, O(m k C) with C classes, m in reach whatever n; O(n k^2) in the paper",
             aliases=("bv-uw",),
         ),
-        Method(
+        _coalitions(
             name="knn-banzhaf-coalitions",
             title="Banzhaf values, hard votes, estimated from coalitions",
-            kind="sampled",
-            run="coalitions",
             presets=_hard("banzhaf"),
-            cost="search + O(m k) per query",
             aliases=("bv-mc",),
         ),
-        Method(
+        _permutations(
             name="knn-banzhaf-permutations",
             title="Banzhaf values, hard votes, estimated from permutations, re-weighted",
-            kind="sampled",
-            run="permutations",
             presets=_hard("banzhaf"),
-            cost="search + O(m n log k) per query",
             aliases=("bv-perm",),
         ),
-        Method(
+        _exact(
             name="weighted-knn-shapley",
             title="Shapley values, hard votes, weighted by distance",
-            kind="exact",
-            run="exact",
             presets=_hard("shapley"),
             suggests=_DISTANCE,
             cost="search + O(n k W) per query; O(W k^2 n^2) in Wang, Mittal and Jia (2024)",
             aliases=("sv",),
         ),
-        Method(
+        _exact(
             name="knn-shapley-hard",
             title="Shapley values, hard votes, unweighted",
-            kind="exact",
-            run="exact",
             presets=_hard("shapley", weights="uniform"),
             cost="search + O(n) per query with two classes, O(n k C) with C classes",
             aliases=("sv-uw",),
         ),
-        Method(
+        _exact(
             name="knn-shapley",
             title="Shapley values, soft labels, unweighted: KNN-Shapley of Jia et al. (2019)",
-            kind="exact",
-            run="exact",
             presets={"utility": "soft-k", "semivalue": "shapley", "weights": "uniform"},
             cost="search + O(n) per query",
             aliases=("sv-soft",),
         ),
-        Method(
+        _permutations(
             name="knn-shapley-permutations",
             title="Shapley values, hard votes, estimated from permutations",
-            kind="sampled",
-            run="permutations",
             presets=_hard("shapley"),
-            cost="search + O(m n log k) per query",
             aliases=("sv-mc",),
         ),
-        Method(
+        _exact(
             name="loo",
             title="leave-one-out: what the neighbour model loses without the point",
-            kind="exact",
-            run="exact",
             presets={"semivalue": "loo"},
             cost="search + O(k) per query",
         ),
-        Method(
+        _retrained(
             name="data-shapley",
             title="Shapley values of any model, retrained along permutations",
-            kind="sampled",
-            run=_RETRAINING,
+            run="retraining:retrain",
             presets={"semivalue": "shapley"},
-            takes=("semivalue",),
-            needs=(_A_TEST_SET, _A_MODEL),
             cost="m n fits",
             aliases=("sv-retrain",),
         ),
-        Method(
+        _retrained(
             name="beta-shapley",
             title="Beta Shapley values of any model, retrained along permutations: Kwon and Zou",
-            kind="sampled",
-            run=_RETRAINING,
+            run="retraining:retrain",
             suggests={"semivalue": "beta(4,1)"},
-            takes=("semivalue",),
-            needs=(_A_TEST_SET, _A_MODEL),
             cost="m n fits",
             aliases=("beta-mc",),
         ),
-        Method(
+        _retrained(
             name="data-banzhaf",
             title="Data Banzhaf values of any model, each fit serving all points: Wang and Jia (2023)",
-            kind="sampled",
             run="retraining:retrain_msr",
             suggests={"semivalue": "banzhaf"},
-            takes=("semivalue",),
-            needs=(_A_TEST_SET, _A_MODEL),
             cost="m fits",
             aliases=("banzhaf-msr",),
         ),
