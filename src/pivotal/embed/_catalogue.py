@@ -58,28 +58,22 @@ def _from_python(argument: str, **options: Any) -> Embedder:
     return CallableModel(model, getattr(model, "modality", options.pop("modality", "text")), **options)
 
 
+def _entry(name: str, modality: str, what: str, extra: str, kind: type[Embedder]) -> Entry:
+    return Entry(name, modality, what, extra, kind, kind)
+
+
 _ENTRIES: Final = (
-    Entry(
-        "tfidf", "text", "TF-IDF of words and character n-grams; tfidf:256 reduces it by SVD", "", TfidfText, TfidfText
-    ),
-    Entry("pixels", "image", "principal components of the pixels; pixels:32 keeps 32", "", ImagePixels, ImagePixels),
-    Entry(
-        "histograms",
-        "image",
-        "principal components of histograms of gradients and colours",
-        "",
-        ImageHistograms,
-        ImageHistograms,
-    ),
-    Entry(
+    _entry("tfidf", "text", "TF-IDF of words and character n-grams; tfidf:256 reduces it by SVD", "", TfidfText),
+    _entry("pixels", "image", "principal components of the pixels; pixels:32 keeps 32", "", ImagePixels),
+    _entry("histograms", "image", "principal components of histograms of gradients and colours", "", ImageHistograms),
+    _entry(
         "sentence-transformers",
         "text",
         "a folder or name, as in sentence-transformers:my-model",
         "text-models",
         SentenceTransformerText,
-        SentenceTransformerText,
     ),
-    Entry("model2vec", "text", "a folder or name, as in model2vec:my-model", "model2vec", Model2VecText, Model2VecText),
+    _entry("model2vec", "text", "a folder or name, as in model2vec:my-model", "model2vec", Model2VecText),
     Entry(
         "timm",
         "image",
@@ -96,7 +90,7 @@ _ENTRIES: Final = (
         OpenClipImages,
         _named_network(OpenClipImages),
     ),
-    Entry("onnx", "any", "a file, as in onnx:model.onnx", "onnx", OnnxModel, OnnxModel),
+    _entry("onnx", "any", "a file, as in onnx:model.onnx", "onnx", OnnxModel),
     Entry(
         "python",
         "any",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -85,12 +86,14 @@ class Embedder(ABC):
     def note(self) -> str:
         """What is done, in words; complete after `fit`."""
 
-    def _count_missing(self, reasons: list[str]) -> None:
+    def _count_missing(self, reasons: list[str], n_items: int) -> None:
+        """Count the items that are missing; raise if any may be an error, and if all are missing."""
         self.missing_ = dict(Counter(reasons))
+        omitted = describe_missing(self.missing_, "embedded")
         if reasons and self.missing == "raise":
-            raise ValueError(
-                f"images must all be there; {describe_missing(self.missing_, 'embedded')} Use missing='fill'."
-            )
+            raise ValueError(f"images must all be there; {omitted} Use missing='fill'.")
+        if len(reasons) == n_items:
+            raise ValueError(f"none of the {n_items} images can be read: {omitted}")
 
     def _fill(self, vectors: AnyArray, absent: IndexArray, *, learn: bool) -> AnyArray:
         """Put items that are missing as far from the mean as those that `fit` saw, each in a direction of its own.
@@ -204,19 +207,16 @@ class ModelEmbedder(Embedder):
         stored = self._cached_vectors()
         keys = _keys(items, reasons) if stored is not None else [None] * len(items)
         work = _Vectors(len(items))
-        if stored is not None:
-            work.take(stored.look_up(keys))
+        found = {} if stored is None else stored.look_up(keys)
+        work.put([[place] for place in found], found.values())
         rows_of: dict[Any, list[int]] = {}
         for place in range(len(items)):
             if place not in reasons and not work.there[place]:
                 rows_of.setdefault(place if keys[place] is None else keys[place], []).append(place)
         self.n_computed_ = len(rows_of)
         self._compute(items, list(rows_of.items()), work, stored, reasons)
-        self._count_missing(list(reasons.values()))
-        if work.vectors is None:
-            raise ValueError(
-                f"none of the {len(items)} images can be read: {describe_missing(self.missing_, 'embedded')}"
-            )
+        self._count_missing(list(reasons.values()), len(items))
+        assert work.vectors is not None
         absent = ~work.there
         if self.normalize and self.missing == "fill":  # zeros, as of empty texts, would be near to every row
             absent |= ~work.vectors.any(axis=1)
@@ -274,25 +274,17 @@ class _Vectors:
         self.vectors: AnyArray | None = None
         self.there = np.zeros(n_items, dtype=bool)
 
-    def take(self, found: dict[int, AnyArray]) -> None:
-        for place, vector in found.items():
-            self._room(vector)[place] = vector
-            self.there[place] = True
-
-    def put(self, rows: list[list[int]], vectors: AnyArray) -> None:
-        room = self._room(vectors[0])
+    def put(self, rows: Iterable[list[int]], vectors: Iterable[AnyArray]) -> None:
+        """Write each vector to all rows that have it."""
         for own, vector in zip(rows, vectors, strict=True):
-            room[own] = vector
+            if self.vectors is None:
+                self.vectors = np.zeros((len(self.there), len(vector)), dtype=vector.dtype)
+            if self.vectors.shape[1] != len(vector):
+                raise ValueError(
+                    f"model must return vectors of one length; got {self.vectors.shape[1]} and then {len(vector)}."
+                )
+            self.vectors[own] = vector
             self.there[own] = True
-
-    def _room(self, vector: AnyArray) -> AnyArray:
-        if self.vectors is None:
-            self.vectors = np.zeros((len(self.there), len(vector)), dtype=vector.dtype)
-        if self.vectors.shape[1] != len(vector):
-            raise ValueError(
-                f"model must return vectors of one length; got {self.vectors.shape[1]} and then {len(vector)}."
-            )
-        return self.vectors
 
 
 def unit_rows(vectors: AnyArray) -> AnyArray:

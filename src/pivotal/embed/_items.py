@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def digest(*parts: bytes) -> bytes:
     return found.digest()
 
 
-def as_list(items: Any, what: str = "items") -> list[Any]:
+def as_list(items: Any, what: str) -> list[Any]:
     """Return items as a list; raise for a single one, and for none."""
     alone = isinstance(items, str | bytes | os.PathLike) or not isinstance(items, Iterable)
     if alone or getattr(items, "shape", None) == ():
@@ -37,37 +37,22 @@ def as_list(items: Any, what: str = "items") -> list[Any]:
     return listed
 
 
-class Items(Protocol):
-    """A sequence of things to embed."""
-
-    def __len__(self) -> int: ...
-
-    def key(self, index: int) -> bytes:
-        """Return the digest of an item's content. Raises NotShown where there is no such item."""
-
-    def load(self, index: int) -> Any:
-        """Return an item as models take it. Raises NotShown where there is no such item."""
-
-
 class TextItems:
     """Texts; None and NaN are gaps and count as empty."""
 
     def __init__(self, items: Any) -> None:
-        self._texts = [_as_text(item, place) for place, item in enumerate(as_list(items, "texts"))]
+        self.texts = [_as_text(item, place) for place, item in enumerate(as_list(items, "texts"))]
 
     def __len__(self) -> int:
-        return len(self._texts)
-
-    @property
-    def texts(self) -> list[str]:
-        """All of them."""
-        return self._texts
+        return len(self.texts)
 
     def key(self, index: int) -> bytes:
-        return digest(b"text", self._texts[index].encode("utf-8", "surrogatepass"))
+        """Return the digest of an item's content."""
+        return digest(b"text", self.texts[index].encode("utf-8", "surrogatepass"))
 
     def load(self, index: int) -> str:
-        return self._texts[index]
+        """Return an item as models take it."""
+        return self.texts[index]
 
 
 def _as_text(item: Any, place: int) -> str:
@@ -81,18 +66,12 @@ def _as_text(item: Any, place: int) -> str:
 class ImageItems:
     """Images: paths, bytes of files, Pillow images, and arrays of shape (height, width) or (height, width, channels).
 
-    Parameters
-    ----------
-    items : sequence, or array of shape (n, height, width[, channels])
-        Numbers other than bytes are scaled so that the smallest of all is black and the largest white, unless they lie
-        between 0 and 255 and reach beyond 128.
-    root : path-like, optional
-        Folder that paths are relative to, and outside of which no file is opened.
-    side : int, default=256
-        Pixels that are needed of the shorter side; a photograph may be read at a fraction of its size.
+    Numbers other than bytes are scaled so that the smallest of all is black and the largest white, unless they lie
+    between 0 and 255 and reach beyond 128. Of the shorter side, `side` pixels are needed: a photograph may be read at
+    a fraction of its size.
     """
 
-    def __init__(self, items: Any, root: str | os.PathLike[str] | None = None, side: int = 256) -> None:
+    def __init__(self, items: Any, root: str | os.PathLike[str] | None, side: int) -> None:
         try:
             import PIL.Image
         except ImportError:
@@ -109,6 +88,7 @@ class ImageItems:
         return len(self._items)
 
     def key(self, index: int) -> bytes:
+        """Return the digest of an image's content. Raises NotShown where there is none."""
         item = self._items[index]
         if _is_path(item):
             return digest(b"file", self._files.read(index))
@@ -116,7 +96,7 @@ class ImageItems:
         return digest(b"pixels", repr(pixels.shape).encode(), pixels.tobytes())
 
     def load(self, index: int) -> Any:
-        """Return an image of Pillow's in RGB; what is transparent is white."""
+        """Return an image of Pillow's in RGB; what is transparent is white. Raises NotShown where there is none."""
         item = self._items[index]
         if _is_path(item):
             picture = decode(io.BytesIO(self._files.read(index)), self._side)
@@ -133,6 +113,9 @@ class ImageItems:
             ground = self._pillow.new("RGBA", picture.size, "white")
             picture = self._pillow.alpha_composite(ground, picture)
         return picture.convert("RGB")
+
+
+Items: TypeAlias = TextItems | ImageItems
 
 
 def _is_path(item: Any) -> bool:

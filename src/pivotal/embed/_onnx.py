@@ -204,14 +204,8 @@ def _find(path: Path) -> Path:
 
 def _load_tokenizer(file: Path) -> Any:
     """Return the tokenizer beside a model, which pads and cuts as the model needs it."""
-    beside = next(
-        (
-            folder / "tokenizer.json"
-            for folder in (file.parent, file.parent.parent)
-            if (folder / "tokenizer.json").is_file()
-        ),
-        None,
-    )
+    places = [folder / "tokenizer.json" for folder in (file.parent, file.parent.parent)]
+    beside = next((place for place in places if place.is_file()), None)
     if beside is None:
         raise ValueError(f"{file} takes tokens and needs the tokenizer.json that belongs to it; put it beside it.")
     try:
@@ -219,12 +213,9 @@ def _load_tokenizer(file: Path) -> Any:
     except ImportError:
         raise ImportError("tokens need tokenizers; install it with: pip install 'pivotal[onnx]'") from None
     tokenizer = Tokenizer.from_file(str(beside))
-    longest = _LONGEST
     settings = beside.with_name("tokenizer_config.json")
-    if settings.is_file():
-        options = json.loads(settings.read_text(encoding="utf-8")).get("model_max_length", _LONGEST)
-        longest = int(min(options, _LONGEST))
-    tokenizer.enable_truncation(longest)
+    options = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
+    tokenizer.enable_truncation(int(min(options.get("model_max_length", _LONGEST), _LONGEST)))
     if tokenizer.padding is None:
         tokenizer.enable_padding()
     return tokenizer

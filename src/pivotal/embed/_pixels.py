@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from pivotal.core.pictures import describe_missing
 from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count
@@ -25,17 +24,7 @@ _CLIP: Final = 0.2  # of a normalised histogram, as Dalal and Triggs have it
 
 
 class _PrincipalComponents(Embedder):
-    """Descriptors of images, reduced to principal components.
-
-    Parameters
-    ----------
-    n_components : int or None
-        Number of principal components at most; None keeps the descriptors as they are.
-    size : int
-        Side to which images are scaled.
-    missing, root, progress
-        As in `Embedder`.
-    """
+    """Descriptors of images scaled to one size, reduced to principal components."""
 
     modality: Literal["image"] = "image"
     _what = ""
@@ -101,11 +90,7 @@ class _PrincipalComponents(Embedder):
                 absent += [place for place, _ in missing]
                 reasons += [why for _, why in missing]
                 bar.update(len(places))
-        self._count_missing(reasons)
-        if len(absent) == len(items):
-            raise ValueError(
-                f"none of the {len(items)} images can be read: {describe_missing(self.missing_, 'embedded')}"
-            )
+        self._count_missing(reasons, len(items))
         return np.concatenate(parts), np.array(absent, dtype=np.int64)
 
     def _describe(self, pixels: AnyArray) -> AnyArray:
@@ -174,12 +159,8 @@ class ImageHistograms(_PrincipalComponents):
     def _describe(self, pixels: AnyArray) -> AnyArray:
         gradients, colours = _gradients(pixels), _colours(pixels)
         # Blocks of length 1 each: as many times their number is what all of them weigh.
-        gradients /= np.float32(np.sqrt(_n_blocks(gradients)))
+        gradients /= np.float32(np.sqrt(gradients.shape[1] // (4 * _ORIENTATIONS)))
         return np.concatenate([gradients, colours], axis=1)
-
-
-def _n_blocks(gradients: AnyArray) -> int:
-    return int(gradients.shape[1]) // (4 * _ORIENTATIONS)
 
 
 def _gradients(pixels: AnyArray) -> AnyArray:

@@ -100,12 +100,8 @@ class SentenceTransformerText(_NamedTextModel):
             words = repr(sorted(tokenizer.get_vocab().items()))
         else:
             words = repr(getattr(tokenizer, "vocab", None))
-        options = (
-            sentence_transformers.__version__,
-            getattr(model, "max_seq_length", None),
-            model.prompts,
-            self.normalize,
-        )
+        longest = getattr(model, "max_seq_length", None)
+        options = (sentence_transformers.__version__, longest, model.prompts, self.normalize)
         return [state_digest(model), words.encode(), repr(options).encode()]
 
 

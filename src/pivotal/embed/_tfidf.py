@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pivotal.core.types import IndexArray
-from pivotal.core.validation import check_count, is_sparse
+from pivotal.core.validation import check_count
 from pivotal.embed._embedder import Embedder, unit_rows
 from pivotal.embed._items import TextItems
 
@@ -143,7 +143,5 @@ def _side_by_side(blocks: list[Any]) -> Any:
     """Return blocks in one CSR matrix with rows of length 1: each kind of n-gram has an equal say in a text."""
     from sklearn.preprocessing import normalize
 
-    if not all(is_sparse(block) for block in blocks):
-        raise TypeError("blocks must be sparse")
     X = sparse.hstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
     return sparse.csr_array(normalize(X))

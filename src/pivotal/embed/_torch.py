@@ -77,6 +77,8 @@ def state_digest(module: Any) -> bytes:
     TypeError
         If a module of the user's own holds something that cannot be identified by its content.
     """
+    import torch
+
     parts = [repr(module).encode()]
     for name, inner in module.named_modules():
         parts.append(f"{name}:{token(type(inner))}".encode())
@@ -88,7 +90,7 @@ def state_digest(module: Any) -> bytes:
             continue
         kept = tensor.detach().cpu().contiguous()
         parts.append(f"{name}:{kept.dtype}:{tuple(kept.shape)}".encode())
-        parts.append(_bytes_of(kept))
+        parts.append(kept.reshape(-1).view(torch.uint8).numpy().tobytes() if kept.numel() else b"")
     return digest(*parts)
 
 
@@ -96,12 +98,6 @@ def _own(module: Any) -> dict[str, Any]:
     """Return what a module holds besides weights and other modules, tensors as arrays."""
     state = {name: held for name, held in vars(module).items() if name not in _ELSEWHERE}
     return {name: held.detach().cpu().numpy() if hasattr(held, "detach") else held for name, held in state.items()}
-
-
-def _bytes_of(tensor: Any) -> bytes:
-    import torch
-
-    return tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
 
 
 def not_only_weights(name: str) -> ValueError:

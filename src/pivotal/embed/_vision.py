@@ -14,17 +14,7 @@ from pivotal.embed._vector_cache import EmbeddingCache
 
 
 class _Network(ModelEmbedder):
-    """A network and what it does to images first.
-
-    Parameters
-    ----------
-    name : path-like
-        Which network, or a folder with one.
-    weights : path-like, optional
-        File with its weights.
-    batch_size, device, normalize, cache, missing, root, progress
-        As in `ModelEmbedder`.
-    """
+    """A network, by its name or the folder it is in, and what it does to images first."""
 
     modality: Literal["image"] = "image"
     _package = ""
@@ -121,12 +111,11 @@ class TimmImages(_Network):
     def _build(self, package: Any) -> tuple[Any, Any]:
         from timm.data import create_transform, resolve_model_data_config
 
-        if Path(self.name).is_dir():
-            network = package.create_model(f"local-dir:{self.name}", pretrained=True, num_classes=0)
-        elif self.weights is None:
-            network = package.create_model(self.name, pretrained=True, num_classes=0)
-        else:
-            network = package.create_model(self.name, pretrained=False, num_classes=0)
+        local = Path(self.name).is_dir()
+        trained = local or self.weights is None
+        name = f"local-dir:{self.name}" if local else self.name
+        network = package.create_model(name, pretrained=trained, num_classes=0)
+        if not trained:
             self._fill_in(network)
         return network, create_transform(**resolve_model_data_config(network), is_training=False)
 

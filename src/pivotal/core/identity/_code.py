@@ -184,7 +184,8 @@ class _Import(NamedTuple):
 
 def _words(code: CodeType) -> tuple[set[str], set[str], set[_Import]]:
     """Return the names in code and in code within it: all of them, those looked up globally, and the imports."""
-    words, looked_up, imported = set(), set(), set()
+    words: set[str] = set()
+    looked_up, imported = set(), set()
     for inner in codes_within([code]):
         words.update(inner.co_names)
         before: list[Any] = [0, None]  # an import is preceded by its level and by the names that it takes
