@@ -19,21 +19,11 @@ __all__ = ["RemoteTarget", "Target", "atomic_open", "check_file", "target_of", "
 
 @dataclass(frozen=True, eq=False)
 class RemoteTarget:
-    """A file to write on a file system of fsspec's.
+    """A file to write on a file system of fsspec's."""
 
-    Parameters
-    ----------
-    url : str
-        What messages call it.
-    system : fsspec AbstractFileSystem
-        Where it is.
-    path : str
-        What it is called there.
-    """
-
-    url: str
+    url: str  # what messages call it
     system: Any
-    path: str
+    path: str  # what it is called there
 
     @property
     def suffix(self) -> str:
@@ -53,21 +43,8 @@ Target = Path | RemoteTarget
 def check_file(path: str | os.PathLike[str], example: str = "") -> Target:
     """Return the file that a path or URL leads to, after making sure that it can be one; before any work is done.
 
-    Parameters
-    ----------
-    path : path-like
-        File to write.
-    example : str
-        A name to suggest to who gives a directory.
-
-    Raises
-    ------
-    OSError
-        If there cannot be such a file.
-    ImportError
-        If it is a URL whose file system needs a package that is not installed.
-    ValueError
-        If it is a URL that nothing can be written to.
+    `example` is a name to suggest to who gives a directory. Raises OSError if there cannot be such a file, ImportError
+    if the file system of a URL needs a package that is not installed, ValueError if nothing can be written to it.
     """
     target = target_of(path)
     if isinstance(target, RemoteTarget):
@@ -118,17 +95,8 @@ def _is_directory(path: str | os.PathLike[str], example: str) -> IsADirectoryErr
 def atomic_open(target: Target, path: str | os.PathLike[str] | None = None) -> Iterator[IO[bytes]]:
     """Open a file that appears under its name only when it is complete; an older one survives a failure.
 
-    Parameters
-    ----------
-    target : Target
-        File to write, from `check_file`, or a path with all links followed.
-    path : path-like, optional
-        What a message calls it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind.
+    `target` is from `check_file`, or a path with all links followed; messages call it `path`. Raises OSError if it
+    cannot be written; nothing is left behind.
     """
     if isinstance(target, RemoteTarget):
         with _uploaded(target) as file:

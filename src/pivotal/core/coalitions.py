@@ -31,12 +31,7 @@ def joining(masks: IndexArray, player: int) -> tuple[IndexArray, IndexArray]:
 def enumerated_values(utilities: FloatArray, semivalue: Semivalue) -> FloatArray:
     """Return the value of each player by its definition: marginal contributions to all coalitions, weighted by size.
 
-    Parameters
-    ----------
-    utilities : float64 array of shape (2^n,)
-        Utility of every coalition, at the index that is its number.
-    semivalue : Semivalue
-        How coalitions are drawn.
+    `utilities` has shape (2^n,): that of every coalition, at the index that is its number.
 
     Examples
     --------

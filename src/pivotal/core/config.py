@@ -17,23 +17,7 @@ __all__ = ["Resources", "config_context", "get_config", "set_config"]
 
 @dataclass(frozen=True)
 class Resources:
-    """What a computation may use; results do not depend on it.
-
-    Parameters
-    ----------
-    n_jobs : int or None, default=-1
-        Threads; -1 is one per processor.
-    max_memory : int, str or None
-        Memory for lists of neighbours, and for training points that stay in their file: bytes, or text such as
-        ``"2GB"``. When None, 256 MiB for the lists of a block; 1 GiB for values of single
-        queries, for files, and for joblib's workers.
-    block_size : int or None
-        Queries per block; chosen from `max_memory` by default.
-    progress : bool, default=False
-        Whether to show a progress bar.
-    checkpoint : path-like, URL or None
-        Folder for finished blocks of queries.
-    """
+    """What a computation may use, as `set_config` describes it; results do not depend on it."""
 
     n_jobs: int | None = -1
     max_memory: int | str | None = None
@@ -54,13 +38,7 @@ class Resources:
 
     @classmethod
     def of(cls, **given: Any) -> Resources:
-        """Return the configuration with what a caller gave in place of it.
-
-        Parameters
-        ----------
-        **given
-            Arguments of a call; None leaves the configuration as it is.
-        """
+        """Return the configuration with what a caller gave in place of it; None leaves it as it is."""
         own = {name: choice for name, choice in given.items() if choice is not None}
         current = _CURRENT.get()
         return replace(current, **own) if own else current

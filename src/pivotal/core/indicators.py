@@ -21,17 +21,7 @@ def is_indicators(y: Any) -> bool:
 
 
 def as_indicators(y: Any, name: str, n_labels: int | None = None) -> CodeArray:
-    """Return a table of labels as an int32 array of shape (n, n_labels) that holds 0 and 1.
-
-    Parameters
-    ----------
-    y : array-like, data frame or sparse matrix of shape (n, n_labels)
-        What the user brought.
-    name : str
-        What the user calls it.
-    n_labels : int, optional
-        Number of columns that it must have.
-    """
+    """Return a table of labels, with `n_labels` columns if given, as an int32 array that holds 0 and 1."""
     table: AnyArray = y.toarray() if is_sparse(y) else np.asarray(y)
     if table.ndim != 2 or 0 in table.shape or (n_labels is not None and table.shape[1] != n_labels):
         columns = "columns" if n_labels is None else f"{n_labels} columns, as y_train has"

@@ -17,32 +17,19 @@ _NO_CLASSES: pd.Index[Any] = pd.Index([])
 
 
 class Encoded(NamedTuple):
-    """Labels as numbers."""
+    """Labels as numbers: of the training points, of the queries, if any, and what turns others into such numbers."""
 
     labels: AnyArray
-    """Those of the training points."""
-
     targets: AnyArray
-    """Those of the queries; none where there are none."""
-
     encoding: LabelEncoding
-    """What turns other labels into such numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
-    """How labels turn into numbers: class codes, responses, or tables of 0 and 1 for points with many labels.
+    """How labels turn into numbers: class codes, responses, or tables of 0 and 1 for points with many labels."""
 
-    Parameters
-    ----------
-    codes : ClassCodes or None
-        The label set; None for regression.
-    n_labels : int, optional
-        Number of columns of a table of labels; None where a point has one label.
-    """
-
-    codes: ClassCodes | None
-    n_labels: int | None = None
+    codes: ClassCodes | None  # the label set; None for regression
+    n_labels: int | None = None  # columns of a table of labels; None where a point has one label
 
     @staticmethod
     def of(
@@ -56,20 +43,8 @@ class LabelEncoding:
     ) -> Encoded:
         """Return the labels as numbers, and what turns other labels into such numbers.
 
-        Parameters
-        ----------
-        task : {"classification", "regression"}
-            What the game takes labels for.
-        y_train : array-like of shape (n_train,) or (n_train, n_labels)
-            Labels of the training points.
-        y_test : array-like, optional
-            Labels of the queries, which may bring classes that training does not show.
-        classes : array-like, optional
-            The whole label set.
-        name : str, default="y_train"
-            What the user calls the training labels.
-        tables : bool, default=True
-            Whether a point may have many labels.
+        Training labels, which the user calls `name`, have shape (n_train,), or (n_train, n_labels) where `tables` says
+        that a point may have many. Those of queries may bring classes that training does not show; `classes` names all.
 
         Examples
         --------

@@ -88,13 +88,7 @@ def as_responses(y: Any, name: str) -> FloatArray:
 
 
 class ClassCodes:
-    """The label set, in the order of its codes.
-
-    Parameters
-    ----------
-    labels : array or Index of shape (n_classes,)
-        The different labels.
-    """
+    """The label set, in the order of its codes."""
 
     def __init__(self, labels: AnyArray | pd.Index[Any]) -> None:
         self._labels = labels
@@ -180,20 +174,7 @@ class ClassCodes:
 
 
 def check_classes(labels: AnyArray, counts: AnyArray) -> None:
-    """Turn down training labels that look like amounts: prices, ages, counts.
-
-    Parameters
-    ----------
-    labels : array of shape (n_classes,)
-        The different labels.
-    counts : int array of shape (n_classes,)
-        How many points have each.
-
-    Raises
-    ------
-    ValueError
-        If they are numbers with very many values; the message says what to do.
-    """
+    """Turn down training labels that look like amounts (prices, ages, counts), given how many points have each."""
     if labels.dtype.kind in "iuf" and look_like_amounts(labels, counts):
         raise ValueError(
             f"labels must be classes, and {len(labels)} different numbers among {int(counts.sum())} labels, such as "
@@ -206,14 +187,7 @@ def look_like_amounts(numbers: AnyArray, counts: AnyArray) -> bool:
     """Whether labels that are integers are amounts rather than classes.
 
     Classes are few, have several points each and, where there are many of them, are numbered from 0 or 1 on. What few
-    points there are, up to 20, says nothing.
-
-    Parameters
-    ----------
-    numbers : array of shape (n_classes,)
-        The different labels.
-    counts : int array of shape (n_classes,)
-        How many points have each.
+    points there are, up to 20, says nothing. `counts` is how many points have each of the different labels.
 
     Examples
     --------
@@ -236,11 +210,6 @@ def check_same_kind(y_train: AnyArray, y_test: AnyArray) -> None:
     """Raise when no label of a test set occurs in training, as every value would be 0; say so when some do not.
 
     Among fewer than 10 training points a label may be missing by chance, which is said and is no error.
-
-    Raises
-    ------
-    ValueError
-        If no label of the test set is known, or if labels are of different types.
     """
     train, test = pd.Index(pd.unique(y_train)), pd.Index(pd.unique(y_test))
     known = np.array([label in train for label in test])

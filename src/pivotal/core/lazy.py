@@ -31,13 +31,7 @@ def submodules_of(package: str) -> Callable[[str], ModuleType]:
 
 
 def alias_modules(places: Mapping[str, str]) -> None:
-    """Let modules be imported by a second name, as `pivotal.research.datasets` by ``pivotal.datasets``.
-
-    Parameters
-    ----------
-    places : mapping of str to str
-        Second name to where the module is, both in full.
-    """
+    """Let modules be imported by a second name, as `pivotal.research.datasets` by ``pivotal.datasets``."""
     sys.meta_path.append(_Aliases(places))
 
 

@@ -26,15 +26,7 @@ _TAKES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class MethodChoice:
-    """A method and its parameters, as ``method=`` takes it.
-
-    Parameters
-    ----------
-    method : Method
-        What to compute.
-    parameters : mapping of str to object
-        What was set; what was not has its default.
-    """
+    """A method and the parameters that were set, as ``method=`` takes it."""
 
     method: Method
     parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -42,15 +42,7 @@ class NotShown(Exception):  # noqa: N818  # nothing went wrong: the place stays 
 
 
 def describe_missing(left_out: Mapping[str, int], done: str = "shown") -> str:
-    """Return how many pictures are omitted, and why; nothing if none is.
-
-    Parameters
-    ----------
-    left_out : mapping of str to int
-        How many, by the reason.
-    done : str, default="shown"
-        What is not done with them.
-    """
+    """Return how many pictures, counted by the reason, are not `done`, and why; nothing if none is."""
     n = sum(left_out.values())
     if n == 0:
         return ""
@@ -59,15 +51,10 @@ def describe_missing(left_out: Mapping[str, int], done: str = "shown") -> str:
 
 
 class Pictures:
-    """Paths of picture files.
+    """Paths of picture files; None and "" are no picture, and bytes the content of a picture's file.
 
-    Parameters
-    ----------
-    paths : iterable of path-like, or None or "" for no picture
-        Bytes are taken as the content of a picture's file.
-    root : path-like, optional
-        Folder that paths are relative to; none outside of it is opened, whatever links lead there. Without it every
-        path is taken as it is.
+    Paths are relative to `root`, and none outside of it is opened, whatever links lead there. Without it every path is
+    taken as it is.
     """
 
     def __init__(self, paths: Iterable[Any], root: str | os.PathLike[str] | None = None) -> None:
@@ -83,13 +70,7 @@ class Pictures:
         return len(self._paths)
 
     def open(self, index: int, side: int) -> Any:
-        """Return a picture as Pillow has it, in RGB or RGBA; one much larger than `side` may come smaller.
-
-        Raises
-        ------
-        NotShown
-            If there is none that may, or can, be shown.
-        """
+        """Return a picture as `decode` does. Raises NotShown if there is none that may, or can, be shown."""
         with self._opened(index) as file:
             return decode(file, side)
 
@@ -132,12 +113,8 @@ class Pictures:
 def decode(file: IO[bytes], side: int) -> Any:
     """Return the picture in a file, upright, in RGB or RGBA; one much larger than `side` may come smaller.
 
-    Of moving pictures it is the first frame.
-
-    Raises
-    ------
-    NotShown
-        If it is not in one of the formats, is damaged, or has too many pixels.
+    Of moving pictures it is the first frame. Raises NotShown if it is not in one of the formats, is damaged, or has too
+    many pixels.
     """
     from PIL import Image
 

@@ -25,27 +25,13 @@ _HASTE = 0.9  # of the time that is left, as the next pass may be slower than th
 
 @dataclass(frozen=True)
 class Plan:
-    """A method and, if it samples, from where and when to stop: at whichever limit comes first.
+    """A method and, if it samples, from where and when to stop: at whichever limit comes first."""
 
-    Parameters
-    ----------
-    method : {"exact", "coalitions", "permutations"}
-        Exact values, or what a sample is.
-    n_samples : int or None
-        Samples per query, at most.
-    target_se : float or None
-        Largest standard error that is good enough.
-    max_time : float or None
-        Seconds.
-    random_state : int, numpy.random.Generator or None
-        Where the streams start; None asks the system.
-    """
-
-    method: str
-    n_samples: int | None = None
-    target_se: float | None = None
-    max_time: float | None = None
-    random_state: int | np.random.Generator | None = None
+    method: str  # one of METHODS
+    n_samples: int | None = None  # per query, at most
+    target_se: float | None = None  # largest standard error that is good enough
+    max_time: float | None = None  # seconds
+    random_state: int | np.random.Generator | None = None  # where the streams start; None asks the system
 
     @property
     def fixed(self) -> bool:
@@ -63,16 +49,8 @@ class Plan:
     def next(self, drawn: int, error: float, pace: float, overhead: float, elapsed: float) -> int:
         """Samples per query in the next pass; 0 to stop.
 
-        Parameters
-        ----------
-        drawn : int
-            Samples per query so far.
-        error : float
-            Largest standard error so far.
-        pace, overhead : float
-            Seconds that a sample of every query took in the last pass, and seconds that did not go into sampling.
-        elapsed : float
-            Seconds so far.
+        So far, `drawn` samples per query took `elapsed` seconds, and the largest standard error is `error`. In the last
+        pass a sample of every query took `pace` seconds, and `overhead` seconds did not go into sampling.
         """
         if self.fixed or drawn == self.n_samples:
             return 0

@@ -11,15 +11,7 @@ __all__ = ["open_regular"]
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a file for reading, without ever waiting.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or if it cannot be read.
-    ValueError
-        If it is not a regular file.
-    """
+    """Open a file for reading, without ever waiting. Raises ValueError if it is not a regular file."""
     _check(path.stat())  # before it is opened: a device may act on that
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:

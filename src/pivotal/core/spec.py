@@ -53,31 +53,6 @@ MEANING: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 class Spec:
     """What is to be computed: nothing about data, nothing about resources.
 
-    Parameters
-    ----------
-    game : Game
-        The utility of a coalition.
-    semivalue : Semivalue
-        How coalitions are drawn.
-    k : int
-        Number of neighbours that vote.
-    weights : Weights
-        How votes fall with distance.
-    bits : int
-        Quantisation bits of weighted votes.
-    metric : Metric
-        How far points are apart.
-    neighbors : str or object
-        How neighbours are found.
-    tol : float
-        Truncation error that is good enough, in units of the range of the utility.
-    classes : array-like or None
-        The label set, where it is larger than what the labels show.
-    method : MethodChoice
-        Exact, or what a sample is and when to stop.
-    chosen : frozenset of str
-        Settings that were given, by the caller or by a fitted model; the others are defaults.
-
     Examples
     --------
     >>> spec = Spec.of(utility="soft", semivalue="shapley", k=3)
@@ -87,26 +62,23 @@ class Spec:
 
     game: Game
     semivalue: Semivalue
-    k: int
+    k: int  # neighbours that vote
     weights: Weights
-    bits: int
+    bits: int  # of weighted votes
     metric: Metric
-    neighbors: Any
-    tol: float
-    classes: Any
+    neighbors: Any  # how they are found: a name or an object
+    tol: float  # truncation error that is good enough, in units of the range of the utility
+    classes: Any  # the label set, where it is larger than what the labels show
     method: MethodChoice
-    chosen: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()  # given by the caller or by a fitted model; the others are defaults
 
     @classmethod
     def of(cls, **given: Any) -> Spec:
         """Return what the caller asked for, with all that the name of the method stands for filled in.
 
-        Parameters
-        ----------
-        **given
-            The settings of `pivotal.value`; None, or what `pivotal.core.given.default` made, was not given. What is
-            given stands where the name of a method only suggests a setting, and is an error where it contradicts what
-            the name means.
+        `given` are settings of `pivotal.value`; None, or what `pivotal.core.given.default` made, was not given. What
+        is given stands where the name of a method only suggests a setting, and is an error where it contradicts what
+        the name means.
         """
         choice = as_choice(plain(given.pop("method", "exact")))
         params = given.pop("metric_params", None)
@@ -119,7 +91,8 @@ class Spec:
         if params:
             chosen |= {"metric"}
         for name in chosen:
-            _refuse_not_kept(name, given[name])
+            if is_not_kept(given[name]):
+                raise ValueError(f"{name} was {given[name]}, which settings do not keep. Pass {name}= yourself.")
         choice_of = {name: plain(given[name]) for name in chosen}
         filled = {**DEFAULTS, **choice_of, **_filled_in(choice, choice_of)}
         spec = cls(
@@ -154,26 +127,14 @@ class Spec:
         return resolution(self.bits) if self.weights.weighted else 0.0
 
     def votes(self, distances: FloatArray, first: int | IndexArray = 0) -> CodeArray | None:
-        """Return the integer votes of each query's neighbours; None where votes are unweighted.
-
-        Parameters
-        ----------
-        distances : float64 array of shape (n_queries, depth)
-            Distances, nearest first.
-        first : int or int64 array of shape (n_queries,), default=0
-            Number of the first query, or of each, for messages.
-        """
+        """Return the integer votes of each query's neighbours, as `as_votes`; None where votes are unweighted."""
         return as_votes(self.weights, distances, self.k, self.bits, first)
 
     def settings(self, *names: str) -> dict[str, Any]:
         """Return the settings as text and numbers, which `of` takes back: what a result keeps and prints.
 
-        What text cannot hold, such as a function, is only named, in angle brackets; `of` refuses it.
-
-        Parameters
-        ----------
-        *names : str
-            Which settings; all when none are named.
+        What text cannot hold, such as a function, is only named, in angle brackets; `of` refuses it. All settings are
+        returned when none are named.
         """
         radius = self.game.radius is not None
         every = {
@@ -215,11 +176,6 @@ def _filled_in(choice: MethodChoice, chosen: Mapping[str, Any]) -> dict[str, Any
                 f"Omit it, or use {other}."
             )
     return {**{name: hint for name, hint in method.suggests.items() if name not in chosen}, **method.presets}
-
-
-def _refuse_not_kept(name: str, choice: Any) -> None:
-    if is_not_kept(choice):
-        raise ValueError(f"{name} was {choice}, which settings do not keep. Pass {name}= yourself.")
 
 
 def _as_list(classes: Any) -> list[Any] | None:

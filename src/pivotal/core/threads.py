@@ -82,13 +82,7 @@ _job = threading.local()
 
 
 class Threads:
-    """Threads that stay for several rounds of work: starting them takes longer than a short round.
-
-    Parameters
-    ----------
-    count : int
-        How many.
-    """
+    """Threads that stay for several rounds of work: starting them takes longer than a short round."""
 
     def __init__(self, count: int) -> None:
         self.count = count

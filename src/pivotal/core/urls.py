@@ -52,21 +52,10 @@ def is_object_store(system: Any) -> bool:
 
 
 def locate(url: str, doing: str = "read") -> tuple[Any, str]:
-    """Return the file system of a URL, and the path there.
+    """Return the file system of a URL, of any kind that fsspec understands, and the path there.
 
-    Parameters
-    ----------
-    url : str
-        Anything that fsspec understands.
-    doing : str, default="read"
-        What cannot be done if it fails, for messages.
-
-    Raises
-    ------
-    ImportError
-        If fsspec, or the package for this file system, is not installed.
-    OSError, ValueError
-        If there is no such file system, or if it cannot be reached.
+    `doing` is what cannot be done if it fails, for messages. Raises ImportError if fsspec, or the package for this file
+    system, is not installed; OSError or ValueError if there is no such file system, or if it cannot be reached.
     """
     scheme = url.partition(":")[0].lower()
     needed = _PACKAGES.get(scheme)
@@ -93,17 +82,7 @@ def locate(url: str, doing: str = "read") -> tuple[Any, str]:
 def readable_errors(name: str, doing: str = "read") -> Iterator[None]:
     """Say what is wrong with a file elsewhere in one sentence, as every file system has errors of its own.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    doing : str, default="read"
-        What cannot be done.
-
-    Raises
-    ------
-    OSError
-        In place of whatever the file system raises. Errors about what the file holds stay as they are.
+    Raises OSError in place of whatever the file system raises. Errors about what the file holds stay as they are.
     """
     try:
         yield

@@ -75,13 +75,7 @@ def check_tol(tol: object) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Features that `check_features` returned: on their way to an index they are not looked at again.
-
-    Parameters
-    ----------
-    features : array or sparse matrix
-        The features, or some rows of them.
-    """
+    """Features that `check_features` returned, or rows of them: they are not looked at again on their way."""
 
     features: Any
 
@@ -94,14 +88,7 @@ class Checked:
 def check_features(X: Any, name: str, like: Any = None) -> Any:
     """Return features as a finite float array or CSR matrix of shape (n, d), without copying where possible.
 
-    Parameters
-    ----------
-    X : array-like, data frame or sparse matrix
-        What the user brought; or `Checked`, of which only the number of columns may be wrong.
-    name : str
-        What the user calls it.
-    like : array or sparse matrix, optional
-        Features that must have the same number of columns.
+    The number of columns must be that of `like`; of what is `Checked` only that may be wrong.
     """
     features = X.features if isinstance(X, Checked) else _as_finite(X, name)
     if like is not None and features.shape[1] != like.shape[1]:

@@ -21,23 +21,10 @@ _FAINTEST = float(np.finfo(np.float64).tiny)  # ratios to a smaller weight have 
 
 
 def weigh(weights: Weights, distances: FloatArray, k: int, first: int | IndexArray = 0) -> FloatArray:
-    """Return the weights of each query's neighbours, checked.
+    """Return the weights of each query's neighbours, shape (n_queries, depth), checked.
 
-    Parameters
-    ----------
-    weights : Weights
-        Of this package or the user's own.
-    distances : float64 array of shape (n_queries, depth)
-        Distances, nearest first.
-    k : int
-        Number of neighbours that vote.
-    first : int or int64 array of shape (n_queries,), default=0
-        Number of the first query, or of each, for messages.
-
-    Returns
-    -------
-    float64 array of shape (n_queries, depth)
-        Finite, at least 0, never growing with distance; the nearest neighbour's is above 0.
+    They are finite, at least 0, and never grow with distance; the nearest neighbour's is above 0. `first` is the number
+    of the first query, or of each, for messages.
 
     Examples
     --------
@@ -118,13 +105,5 @@ def _check_alone(weights: Weights, distances: FloatArray, k: int, found: FloatAr
 def as_votes(
     weights: Weights, distances: FloatArray, k: int, bits: int, first: int | IndexArray = 0
 ) -> CodeArray | None:
-    """Return the integer votes of each query's neighbours; None where votes are unweighted.
-
-    Parameters
-    ----------
-    weights, distances, k, first
-        As in `weigh`.
-    bits : int
-        1 to 16.
-    """
+    """Return the integer votes of each query's neighbours, from what `weigh` takes; None where they are unweighted."""
     return to_votes(weigh(weights, distances, k, first), bits) if weights.weighted else None

@@ -107,13 +107,7 @@ class Distance(Weights):
 
 @dataclass(frozen=True)
 class _Kernel(Weights):
-    """A function of distance over bandwidth.
-
-    Parameters
-    ----------
-    bandwidth : float or "auto", default="auto"
-        In units of distance.
-    """
+    """A function of distance over bandwidth."""
 
     bandwidth: float | str = "auto"
 
@@ -228,13 +222,7 @@ _NAMED: dict[str, type[Weights]] = {"uniform": Uniform, "distance": Distance, "r
 
 
 def as_weights(weights: str | Weights | Callable[..., Any] | None) -> Weights:
-    """Return the weights that are meant.
-
-    Parameters
-    ----------
-    weights : str, Weights, callable or None
-        ``"uniform"``, ``"distance"``, ``"rbf"``, ``"linear"``, the last two with a bandwidth if need be, as in
-        ``"rbf(0.5)"``; an object of this module; a function from distances to weights; None is uniform.
+    """Return the weights that are meant: by a name, an object, a function from distances to weights; None is uniform.
 
     Examples
     --------
@@ -288,16 +276,7 @@ def resolution(bits: int) -> float:
 def to_votes(weights: AnyArray, bits: int) -> CodeArray:
     """Round weights to integer votes, the largest of each query to 2^bits - 1; queries without weight have no votes.
 
-    Parameters
-    ----------
-    weights : float64 array of shape (n_queries, depth)
-        Finite, at least 0.
-    bits : int
-        1 to 16.
-
-    Returns
-    -------
-    int32 array of shape (n_queries, depth)
+    Both have shape (n_queries, depth); weights are finite and at least 0.
 
     Examples
     --------
