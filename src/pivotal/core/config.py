@@ -56,8 +56,7 @@ def get_config() -> dict[str, Any]:
     >>> pivotal.get_config()["n_jobs"]
     -1
     """
-    current = _CURRENT.get()
-    return {field.name: getattr(current, field.name) for field in fields(current)}
+    return dict(vars(_CURRENT.get()))
 
 
 def set_config(**changes: Any) -> None:

@@ -42,8 +42,7 @@ def as_labels(y: Any, name: str) -> AnyArray:
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold class labels; got dtype {labels.dtype}.")
     plain = None if labels.dtype.kind in "iub" else numbers_among(labels)
-    whole = None if plain is None else np.isfinite(plain) & (plain == np.floor(plain))
-    if plain is not None and whole is not None and not whole.all():
+    if plain is not None and not (whole := np.isfinite(plain) & (plain == np.floor(plain))).all():
         odd = plain[~whole][0]
         kind = "fractions" if np.isfinite(odd) else "numbers"
         raise ValueError(

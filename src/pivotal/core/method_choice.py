@@ -39,6 +39,9 @@ class MethodChoice:
     def __hash__(self) -> int:
         return hash(self.method)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MethodChoice, (self.method, self.parameters)  # whatever class made it
+
     @property
     def name(self) -> str:
         """What the method is called."""
@@ -91,9 +94,6 @@ class Exact(MethodChoice):
     def __init__(self, *, per_query: bool = False) -> None:
         super().__init__(as_method("exact"), _given(per_query=per_query or None))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MethodChoice, (self.method, self.parameters)
-
 
 class Coalitions(MethodChoice):
     """Estimates from random coalitions, each of which serves all points at once; with standard errors.
@@ -128,9 +128,6 @@ class Coalitions(MethodChoice):
     ) -> None:
         given = _given(n_samples=n_samples, target_se=target_se, max_time=max_time, random_state=random_state)
         super().__init__(as_method(type(self).__name__.lower()), given)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MethodChoice, (self.method, self.parameters)
 
 
 class Permutations(Coalitions):

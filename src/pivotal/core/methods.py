@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
@@ -87,9 +87,8 @@ class Method:
         return "\n".join(line for line in lines if not line.endswith(": "))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        state |= {"presets": dict(self.presets), "suggests": dict(self.suggests)}  # a mapping proxy cannot be pickled
-        return _rebuild, (state,)
+        mappings = {"presets": dict(self.presets), "suggests": dict(self.suggests)}  # a proxy cannot be pickled
+        return _rebuild, ({**vars(self), **mappings},)
 
     @property
     def is_function(self) -> bool:

@@ -18,7 +18,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +27,37 @@ from scipy.special import betaln, gammaln
 
 from pivotal.core.binomials import binomial_chance, binomial_sizes
 from pivotal.core.calls import read_call
-from pivotal.core.remembered import remembered
 from pivotal.core.types import FloatArray
 from pivotal.core.validation import check_probability
 
 __all__ = ["Banzhaf", "BetaShapley", "LeaveOneOut", "Measure", "Semivalue", "Shapley", "as_semivalue"]
+
+
+_Law = TypeVar("_Law", bound=Callable[..., Any])
+_LONGEST_KEPT = 4096  # entries of an array that is remembered
+_ANSWERS_KEPT = 128  # of one law
+
+
+def _remembered(law: _Law) -> _Law:
+    """Keep the last answers of a method that takes numbers and returns a number or an array.
+
+    Only objects whose class stands in the same module as the method are remembered: they are frozen and equal when
+    their numbers are. A class of the user's may change from call to call, and is asked every time.
+    """
+
+    @lru_cache(_ANSWERS_KEPT)
+    def answer(owner: Any, *numbers: float) -> Any:
+        return law(owner, *numbers)
+
+    @wraps(law)
+    def ask(self: Any, *numbers: float, **named: float) -> Any:
+        if named or type(self).__module__ != law.__module__ or max(numbers) > _LONGEST_KEPT:
+            return law(self, *numbers, **named)
+        found = answer(self, *numbers)
+        # A copy: kernels are compiled for arrays that can be written to.
+        return found.copy() if isinstance(found, np.ndarray) else found
+
+    return ask  # type: ignore[return-value]  # the same signature
 
 
 class Semivalue(ABC):
@@ -57,12 +84,12 @@ class Semivalue(ABC):
     def mass(self, a: int, b: int) -> float:
         """Chance that `a` given others joined and `b` given others did not: the integral of p^a (1-p)^b."""
 
-    @remembered
+    @_remembered
     def sizes(self, k: int, n: int) -> FloatArray:
         """Chances that exactly 0, 1, ..., k-1 of the n - 1 other points joined; shape (k,)."""
         return np.array([self.joined(n - 1, s).item() for s in range(k)])
 
-    @remembered
+    @_remembered
     def push(self, k: int, n: int) -> FloatArray:
         """Chance, at index m, that rank m is the k-th member of a coalition that a given nearer point is not in.
 
@@ -73,7 +100,7 @@ class Semivalue(ABC):
         push[k + 1 :] = self.joined(ranks - 1, k) * (k / (ranks - 1))
         return push
 
-    @remembered
+    @_remembered
     def reach(self, k: int, size: int) -> FloatArray:
         """Chance, at index j < size, that fewer than k of j nearer points joined; shape (size,)."""
         last = size - 1
@@ -83,7 +110,7 @@ class Semivalue(ABC):
         # Far to near, so that the tiny reaches of far ranks keep their digits.
         return np.minimum(np.cumsum(steps[::-1])[::-1], 1.0)
 
-    @remembered
+    @_remembered
     def depth(self, k: int, tol: float, n: int, factor: float = 1.0) -> int:
         """Ranks to keep, of n, so that dropping the others changes no value by more than `tol`.
 
@@ -161,7 +188,7 @@ class Measure(Semivalue):
             total += weight * binomial_chance(count, s, p)
         return total
 
-    @remembered
+    @_remembered
     def sizes(self, k: int, n: int) -> FloatArray:
         total = np.zeros(k)
         for p, weight in zip(self.nodes, self.weights, strict=True):

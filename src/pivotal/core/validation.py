@@ -102,7 +102,6 @@ def _as_finite(X: Any, name: str) -> Any:
     """Return features as finite floats, an array or a CSR matrix."""
     if is_sparse(X):
         features = X.tocsr()
-        numbers_in_it = features.data
     else:
         _check_columns(X, name)
         try:
@@ -111,7 +110,6 @@ def _as_finite(X: Any, name: str) -> Any:
             raise ValueError(
                 f"{name} must be a table with rows of one length; got rows of different lengths."
             ) from None
-        numbers_in_it = features
     if features.ndim != 2:
         fix = f" Use {name}.reshape(-1, 1) for one feature." if features.ndim == 1 else ""
         raise ValueError(f"{name} must be two-dimensional, a row per point; got shape {features.shape}.{fix}")
@@ -126,8 +124,7 @@ def _as_finite(X: Any, name: str) -> Any:
             raise ValueError(
                 f"{name} must hold numbers; got dtype {features.dtype}. Encode text and categories as numbers first."
             ) from None
-        numbers_in_it = features.data if is_sparse(features) else features
-    bad = count_not_finite(numbers_in_it)
+    bad = count_not_finite(features.data if is_sparse(features) else features)
     if bad:
         raise ValueError(
             f"{name} must be finite (no NaN, no infinity); got {bad} such entries. Impute them or drop their rows."

@@ -35,13 +35,7 @@ def halving(encode: Callable[[Any], Any], batch: Any) -> list[AnyArray]:
 
 
 def as_vectors(answer: Any, n_items: int) -> AnyArray:
-    """Return what a model answered as an array of floats, shape (n_items, n_features).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not one finite vector per item.
-    """
+    """Return what a model answered, one finite vector per item, as an array of floats, shape (n_items, n_features)."""
     if isinstance(answer, list | tuple) and answer and hasattr(answer[0], "detach"):
         answer = [_off_device(part) for part in answer]
     if hasattr(answer, "detach"):

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -230,30 +231,21 @@ class ModelEmbedder(Embedder):
         stored: ModelVectors | None,
         reasons: dict[int, str],
     ) -> None:
-        bar = tqdm(
-            total=len(items),
-            initial=len(items) - sum(len(rows) for _, rows in todo),
-            desc="embedding",
-            unit="item",
-            disable=not self.progress,
-        )
-        try:
-            with bar:
-                for start in range(0, len(todo), self.batch_size):
-                    some = todo[start : start + self.batch_size]
-                    first = {rows[0]: (key, rows) for key, rows in some}
-                    batch, there, missing = load_all(items, first)
-                    reasons |= {row: why for place, why in missing for row in first[place][1]}
-                    if batch:
-                        vectors = np.concatenate(halving(self._encode, batch))
-                        vectors = unit_rows(vectors) if self.normalize else vectors
-                        work.put([first[place][1] for place in there], vectors)
-                        if stored is not None:
-                            stored.add([first[place][0] for place in there], vectors)
-                    bar.update(sum(len(rows) for _, rows in some))
-        finally:
-            if stored is not None:
-                stored.flush()  # what is done is kept, whatever stopped the rest
+        n_done = len(items) - sum(len(rows) for _, rows in todo)
+        bar = tqdm(total=len(items), initial=n_done, desc="embedding", unit="item", disable=not self.progress)
+        with stored or nullcontext(), bar:  # what is done is kept, whatever stops the rest
+            for start in range(0, len(todo), self.batch_size):
+                some = todo[start : start + self.batch_size]
+                first = {rows[0]: (key, rows) for key, rows in some}
+                batch, there, missing = load_all(items, first)
+                reasons |= {row: why for place, why in missing for row in first[place][1]}
+                if batch:
+                    vectors = np.concatenate(halving(self._encode, batch))
+                    vectors = unit_rows(vectors) if self.normalize else vectors
+                    work.put([first[place][1] for place in there], vectors)
+                    if stored is not None:
+                        stored.add([first[place][0] for place in there], vectors)
+                bar.update(sum(len(rows) for _, rows in some))
 
 
 def _keys(items: Items, reasons: dict[int, str]) -> list[bytes | None]:

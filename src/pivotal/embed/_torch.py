@@ -23,15 +23,7 @@ def need_torch(what: str, extra: str) -> Any:
 
 
 def import_package(package: str, extra: str) -> Any:
-    """Import a package; raise where it is not installed, and where it is and its imports fail.
-
-    Parameters
-    ----------
-    package : str
-        As it is called where packages are installed from.
-    extra : str
-        Extra of this library that brings it.
-    """
+    """Import a package, by its name on PyPI; raise where it is not installed, and where it is and its imports fail."""
     module = package.replace("-", "_")
     install = f"pip install 'pivotal[{extra}]'"
     found = importlib.util.find_spec(module)
@@ -72,10 +64,7 @@ def choose_device(torch: Any, device: str) -> str:
 def state_digest(module: Any) -> bytes:
     """Return the digest of a module: its layers and settings as torch writes them, its own code, and every weight.
 
-    Raises
-    ------
-    TypeError
-        If a module of the user's own holds something that cannot be identified by its content.
+    Raises TypeError if a module of the user's own holds something that cannot be identified by its content.
     """
     import torch
 

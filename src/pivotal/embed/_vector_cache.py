@@ -130,16 +130,9 @@ class EmbeddingCache:
 
 
 class ModelVectors:
-    """The vectors of one model; a context in which what was added is written at the end, whatever happens.
+    """The vectors of one model; a context in which what was added is written at the end, whatever happens."""
 
-    Parameters
-    ----------
-    folder : Path
-    name : str, optional
-        What the model is called, for people.
-    """
-
-    def __init__(self, folder: Path, name: str = "") -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
         self._keys: list[bytes] = []
         self._vectors: list[AnyArray] = []
@@ -153,13 +146,7 @@ class ModelVectors:
         self.flush()
 
     def look_up(self, keys: Sequence[bytes | None]) -> dict[int, AnyArray]:
-        """Return the vectors that are known, by the places of their keys; all of one length and type.
-
-        Parameters
-        ----------
-        keys : sequence of bytes or None
-            Digests of items; None is never found.
-        """
+        """Return the vectors that are known, by the places of their keys; all of one length and type."""
         wanted: dict[bytes, list[int]] = {}
         for place, key in enumerate(keys):
             if key is not None:

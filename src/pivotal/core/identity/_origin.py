@@ -71,11 +71,8 @@ def _installed_origin_of(module: str) -> tuple[str, ...]:
 
 def _source_of(module: ModuleType | None) -> str:
     """Return the digest of the file that a module was made of; nothing without one."""
-    file = _file_of(module)
-    path = Path(file) if file else None
-    if path is None or not path.is_file():
-        return ""
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    path = Path(_file_of(module) or "")
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() if path.is_file() else ""
 
 
 def resolves(module: str | None, name: str, to: Any) -> bool:
