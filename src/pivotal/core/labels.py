@@ -144,7 +144,7 @@ class ClassCodes:
         return cls(given)
 
     @classmethod
-    def of_indicators(cls, classes: Any = None) -> ClassCodes:
+    def of_indicators(cls, classes: Any) -> ClassCodes:
         """Return the label set of points with many labels: each has a label, or has it not."""
         if classes is not None:
             raise ValueError(

@@ -82,10 +82,7 @@ def as_metric(metric: Any, metric_params: Mapping[str, Any] | None = None) -> Me
 def read_metric(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
     """Return the metric that settings name, and its parameters; the Euclidean where they name none.
 
-    Raises
-    ------
-    ValueError
-        If it cannot be had from them: a function, or parameters that were not kept.
+    Raises ValueError if it cannot be had from them: a function, or parameters that were not kept.
 
     Examples
     --------

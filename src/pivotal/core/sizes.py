@@ -10,8 +10,7 @@ __all__ = ["DEFAULT_MEMORY", "as_bytes"]
 
 DEFAULT_MEMORY = 2**30
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 
 
@@ -29,7 +28,7 @@ def as_bytes(max_memory: int | str | None) -> int:
     if is_integer(max_memory, minimum=1):
         return int(max_memory)
     found = _SIZE.fullmatch(max_memory) if isinstance(max_memory, str) else None
-    unit = {**_UNITS, **_BINARY_UNITS}.get(found[2].lower()) if found else None
+    unit = _UNITS.get(found[2].lower()) if found else None
     size = int(float(found[1]) * unit) if found and unit else 0
     if size < 1:
         raise ValueError(

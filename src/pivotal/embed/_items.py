@@ -88,7 +88,7 @@ class ImageItems:
         return len(self._items)
 
     def key(self, index: int) -> bytes:
-        """Return the digest of an image's content. Raises NotShown where there is none."""
+        """Return the digest of an image's content. Raises NotShown without an image."""
         item = self._items[index]
         if _is_path(item):
             return digest(b"file", self._files.read(index))
@@ -96,7 +96,7 @@ class ImageItems:
         return digest(b"pixels", repr(pixels.shape).encode(), pixels.tobytes())
 
     def load(self, index: int) -> Any:
-        """Return an image of Pillow's in RGB; what is transparent is white. Raises NotShown where there is none."""
+        """Return an image of Pillow's in RGB; what is transparent is white. Raises NotShown without an image."""
         item = self._items[index]
         if _is_path(item):
             picture = decode(io.BytesIO(self._files.read(index)), self._side)

@@ -12,9 +12,9 @@ import numpy as np
 
 from pivotal.core.games.definition import (
     Ballots,
-    Classes,
     Game,
     Labels,
+    LabelSet,
     Votes,
     as_ballots,
     as_fraction,
@@ -69,7 +69,7 @@ class Soft(_Share):
         check_option("Soft", "divide_by", self.divide_by, ("size", "k"))
         _check_empty("Soft", self.empty)
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         if self.divide_by == "k":
             _check_unit_votes("Soft(divide_by='k')", votes)
         top = list_members(labels, votes)[:k]
@@ -126,7 +126,7 @@ class Threshold(_Share):
         object.__setattr__(self, "radius", check_positive(self.radius, "Threshold: radius", or_zero=True))
         _check_empty("Threshold", self.empty)
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         _check_unit_votes("Threshold", votes)
         if len(labels) == 0:
             return self._empty(len(classes))
@@ -179,7 +179,7 @@ class Regression(Game):
         """Whether labels are classes or numbers."""
         return "regression"
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         top = list_members(labels, votes)[:k]
         total = sum(vote for _, vote in top)
         mean = sum((vote * as_fraction(label) for label, vote in top), Fraction(0)) / total if total else self._empty

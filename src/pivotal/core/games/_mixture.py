@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pivotal.core.games.definition import Ballots, Classes, Game, Labels, Votes, as_fraction
+from pivotal.core.games.definition import Ballots, Game, Labels, LabelSet, Votes, as_fraction
 from pivotal.core.types import AnyArray, FloatArray
-from pivotal.core.validation import is_number
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +58,7 @@ class Mixture(Game):
     def parts(self) -> tuple[tuple[float, Game], ...]:
         return self.terms
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         self._check_labels_suffice()
         return sum(
             (as_fraction(weight) * game.utility(labels, votes, target, classes, k) for weight, game in self.terms),
@@ -96,10 +95,3 @@ class Mixture(Game):
         return " + ".join(f"{weight:g} * {game}" for weight, game in self.terms)
 
     __repr__ = __str__
-
-
-def scaled(game: Game, weight: object) -> Mixture:
-    """Return a game multiplied by a number."""
-    if not is_number(weight):
-        raise TypeError(f"a game can be multiplied by a finite number; got {weight!r}.")
-    return Mixture(tuple((float(weight) * own, part) for own, part in game.parts()))

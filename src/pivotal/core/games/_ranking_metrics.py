@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pivotal.core.games.definition import Ballots, Classes, Game, Labels, Votes, as_fraction, check_option
+from pivotal.core.games.definition import Ballots, Game, Labels, LabelSet, Votes, as_fraction, check_option
 from pivotal.core.types import AnyArray, FloatArray
 
 Kind = Literal["discounted", "first", "best"]
@@ -131,7 +131,7 @@ class Precision(_Binary):
     Fraction(1, 2)
     """
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         return Fraction(self._count(labels[:k]), k)
 
     def scale(self, targets: AnyArray, k: int) -> FloatArray:
@@ -147,7 +147,7 @@ class Recall(_Binary):
     Fraction(2, 3)
     """
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         return Fraction(self._count(labels[:k]), max(1, self._count(target)))
 
     def scale(self, targets: AnyArray, k: int) -> FloatArray:
@@ -174,7 +174,7 @@ class DCG(RetrievalGame):
     def __post_init__(self) -> None:
         check_option(type(self).__name__, "gain", self.gain, ("linear", "exponential"))
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         return self._sum(labels, k)
 
     def gains(self, grades: AnyArray) -> FloatArray:
@@ -209,7 +209,7 @@ class NDCG(DCG):
     0.6666666666666666
     """
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         ideal = self._sum(sorted(target, reverse=True), k)
         return self._sum(labels, k) / ideal if ideal else Fraction(0)
 
@@ -232,7 +232,7 @@ class Hit(_Binary):
 
     kind = "first"
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         return Fraction(int(any(map(self.relevant, labels[:k]))))
 
 
@@ -247,7 +247,7 @@ class ReciprocalRank(_Binary):
 
     kind = "first"
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         positions = (place for place, grade in enumerate(labels[:k], start=1) if self.relevant(grade))
         return Fraction(1, next(positions, 0) or 1) if self._count(labels[:k]) else Fraction(0)
 
@@ -270,7 +270,7 @@ class BestOf(RetrievalGame):
 
     kind = "best"
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         return max(map(as_fraction, labels[:k]), default=Fraction(0))
 
     def gains(self, grades: AnyArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pivotal.core.games.definition import Ballots, Classes, Game, Labels, Votes, as_ballots, check_option, list_members
+from pivotal.core.games.definition import Ballots, Game, Labels, LabelSet, Votes, as_ballots, check_option, list_members
 from pivotal.core.types import AnyArray, BoolArray, FloatArray
 
 
@@ -48,7 +48,7 @@ class Hard(Game):
         check_option("Hard", "other_classes", self.other_classes, ("count", "ignore"))
         check_option("Hard", "scale", self.scale, ("mean", "sum"))
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         members = list_members(labels, votes)
         no_class = object()
         wrong_classes = [label for label in classes if label != target] or [no_class]
@@ -120,7 +120,7 @@ class Plurality(Game):
     Fraction(1, 1)
     """
 
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         vote_counts: dict[Any, int] = {}
         for label, vote in list_members(labels, votes)[:k]:
             vote_counts[label] = vote_counts.get(label, 0) + vote

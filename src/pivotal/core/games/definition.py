@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.validation import is_number
 
 Labels: TypeAlias = Sequence[Any]
 """Labels of one coalition, nearest first."""
@@ -18,7 +19,7 @@ Labels: TypeAlias = Sequence[Any]
 Votes: TypeAlias = Sequence[int] | None
 """Votes of the same members; one each when None."""
 
-Classes: TypeAlias = Collection[Any]
+LabelSet: TypeAlias = Collection[Any]
 """The label set."""
 
 Ballots: TypeAlias = AnyArray | None
@@ -44,7 +45,7 @@ class Game(ABC):
         return "classification"
 
     @abstractmethod
-    def utility(self, labels: Labels, votes: Votes, target: Any, classes: Classes, k: int) -> Fraction:
+    def utility(self, labels: Labels, votes: Votes, target: Any, classes: LabelSet, k: int) -> Fraction:
         """Return the exact utility of one coalition.
 
         Parameters
@@ -122,9 +123,11 @@ class Game(ABC):
         return ((1.0, self),)
 
     def __mul__(self, weight: object) -> Game:
-        from pivotal.core.games._mixture import scaled  # here, since mixtures are games and know this class
+        from pivotal.core.games._mixture import Mixture  # here, since mixtures are games and know this class
 
-        return scaled(self, weight)
+        if not is_number(weight):
+            raise TypeError(f"a game can be multiplied by a finite number; got {weight!r}.")
+        return Mixture(tuple((float(weight) * own, part) for own, part in self.parts()))
 
     __rmul__ = __mul__
 

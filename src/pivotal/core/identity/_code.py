@@ -86,7 +86,7 @@ def parts_of_code(code: CodeType) -> tuple[Any, ...]:
     )
 
 
-def parts_of_class(kind: type, counted: frozenset[str] = frozenset()) -> tuple[Any, ...]:
+def parts_of_class(kind: type, counted: frozenset[str]) -> tuple[Any, ...]:
     """Return what a class consists of: by name if it is installed, by content without what is counted if not."""
     module = kind.__module__
     if is_installed(module) and resolves(module, kind.__qualname__, kind):

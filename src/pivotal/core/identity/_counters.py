@@ -49,15 +49,11 @@ def counted_names(code: CodeType) -> frozenset[str]:
     return _only_counted([code], _LOADS, is_count)
 
 
-def counted_attributes(codes: Iterable[CodeType], library: Iterable[CodeType] = ()) -> frozenset[str]:
+def counted_attributes(codes: Iterable[CodeType], library: Iterable[CodeType]) -> frozenset[str]:
     """Return the attributes, of objects or of their class, that code only counts up or appends to.
 
-    Parameters
-    ----------
-    codes : iterable of code
-        All code that may see the objects: methods, and the functions that these call.
-    library : iterable of code
-        Methods of installed classes below them, which read by other means only what they were told of.
+    `codes` are all that may see the objects: methods, and the functions that these call; those of `library` belong to
+    installed classes below them, which read by other means only what they were told of.
     """
     codes = list(codes)
     if any(_INDIRECT & set(code.co_names) for code in codes_within(codes)):
