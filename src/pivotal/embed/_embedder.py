@@ -189,11 +189,6 @@ class ModelEmbedder(Embedder):
     def _identity(self) -> list[bytes]:
         """Return what the model's answers depend on: weights, settings, versions."""
 
-    def _read(self, items: Any) -> Items:
-        if self.modality == "text":
-            return TextItems(items)
-        return ImageItems(items, self.root, self._side)
-
     def _cached_vectors(self) -> ModelVectors | None:
         if self.cache is None:
             return None
@@ -203,7 +198,7 @@ class ModelEmbedder(Embedder):
 
     def _vectors(self, given: Any, *, learn: bool) -> AnyArray:
         """Return the vectors of items: those on disk, and those that are computed now and then put there."""
-        items = self._read(given)
+        items = TextItems(given) if self.modality == "text" else ImageItems(given, self.root, self._side)
         reasons: dict[int, str] = {}
         stored = self._cached_vectors()
         keys = _keys(items, reasons) if stored is not None else [None] * len(items)
