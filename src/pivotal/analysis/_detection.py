@@ -13,8 +13,6 @@ from pivotal.analysis._ranked_inputs import ScoresLike, as_count, as_indices, as
 from pivotal.core.frozen import freeze_arrays
 from pivotal.core.types import FloatArray, IndexArray
 
-__all__ = ["Detection", "Found", "detection"]
-
 
 @dataclass(frozen=True)
 class Found:

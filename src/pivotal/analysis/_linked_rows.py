@@ -13,8 +13,6 @@ from scipy.sparse.csgraph import connected_components
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["equal_rows", "in_conflict", "merge_components", "number_groups"]
-
 
 def equal_rows(X: Any) -> IndexArray:
     """Return the first index at which each row occurs."""

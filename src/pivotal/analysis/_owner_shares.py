@@ -11,8 +11,6 @@ from pivotal.analysis._payouts import payouts
 from pivotal.analysis._ranked_inputs import ScoresLike
 from pivotal.results.values import Values
 
-__all__ = ["owner_table"]
-
 
 def owner_table(
     values: ScoresLike,

@@ -17,8 +17,6 @@ from pivotal.core.validation import check_positive, is_integer
 from pivotal.results.owner_codes import Owners
 from pivotal.results.values import Values
 
-__all__ = ["payouts"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_DECIMALS = 12
 _MOST_DIGITS = 28  # of a sum in the decimal module's default context, beyond which it rounds

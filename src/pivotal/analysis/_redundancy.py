@@ -20,8 +20,6 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import Checked, check_features, check_positive, check_same_length
 from pivotal.results.values import Values
 
-__all__ = ["Redundancy", "redundancy"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Redundancy:

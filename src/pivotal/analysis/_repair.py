@@ -24,8 +24,6 @@ from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import AnyArray, IndexArray
 
-__all__ = ["Repair", "repair"]
-
 How = str | Callable[[IndexArray], npt.ArrayLike] | npt.ArrayLike
 """How new labels are found: a name, a function to ask, or the true labels."""
 

@@ -21,8 +21,6 @@ from pivotal.core.atomic import check_file, write_text
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray
 
-__all__ = ["CheckUp"]
-
 _CONDITION: Final = re.compile(r"\s*(?P<name>[A-Za-z_-]+)\s*(?:>\s*(?P<most>[0-9.eE+-]+)\s*)?")
 
 

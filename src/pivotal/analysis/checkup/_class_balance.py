@@ -8,8 +8,6 @@ import pandas as pd
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below
 from pivotal.core.types import AnyArray, CodeArray
 
-__all__ = ["find_imbalance"]
-
 
 def find_imbalance(codes: CodeArray, classes: AnyArray, ids: AnyArray, threshold: float) -> Finding:
     """Find rows of classes that have less than a part of an equal share.

@@ -15,8 +15,6 @@ from scipy.stats import poisson
 from pivotal.analysis.checkup._nearest_rows import N_NEAR
 from pivotal.core.types import FloatArray, IndexArray
 
-__all__ = ["Closeness", "closeness_by_chance"]
-
 _LARGEST: Final = 0.13  # nearly equal rows are at most this part of the usual distance apart
 _FEW: Final = 0.05  # part of the rows found that chance alone may bring so close
 _HALF: Final = 0.5  # the same within the usual distance, where copies are certain to be among them

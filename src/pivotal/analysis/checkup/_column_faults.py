@@ -11,8 +11,6 @@ import pandas as pd
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["find_column_faults", "find_missing"]
-
 _FEWEST: Final = 20  # this many different integers are no coincidence
 _DIFFERENT: Final = 0.9  # part of the rows that must differ; the others may be copies of rows
 _NAMED: Final = re.compile(

@@ -16,8 +16,6 @@ from pivotal.analysis.checkup._nearest_rows import N_NEAR
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["Copies", "find_conflicts", "find_copies", "find_leakage"]
-
 
 class Copies(NamedTuple):
     """Which rows are copies of each other."""

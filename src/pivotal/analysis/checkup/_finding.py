@@ -13,8 +13,6 @@ from pivotal.analysis.checkup._kinds import KINDS
 from pivotal.core.frozen import freeze_arrays, read_only
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["Finding", "Queue", "count_of", "found_below", "skipped"]
-
 
 class Queue(NamedTuple):
     """Rows to look at, in order: what a page for reviewing takes from a finding."""

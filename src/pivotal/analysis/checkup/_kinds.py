@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from pivotal.core.validation import is_number
 
-__all__ = ["KINDS", "Kind", "as_names", "as_thresholds"]
-
 
 class Kind(NamedTuple):
     """One kind of fault."""

@@ -9,8 +9,6 @@ import numpy as np
 from pivotal.core.types import CodeArray
 from pivotal.neighbors import blocks
 
-__all__ = ["KEPT", "N_NEAR", "vote"]
-
 KEPT: Final = 64  # neighbours of each row that are remembered
 N_NEAR: Final = 10  # neighbours that distances are judged by
 _CELLS: Final = 2**22  # votes counted at once

@@ -10,8 +10,6 @@ from pivotal.analysis.checkup._finding import Finding, count_of, found_below
 from pivotal.analysis.checkup._nearest_rows import N_NEAR
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["find_outliers"]
-
 _FENCE: Final = 3.0  # Tukey's: beyond three times the quartile range is far out
 _ROUNDING: Final = 1e-9  # deviations below this part of the distances count as zero
 

@@ -12,8 +12,6 @@ from pivotal.analysis.checkup._finding import Finding
 from pivotal.analysis.checkup._nearest_rows import N_NEAR
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["find_order"]
-
 _ROWS: Final = 20_000  # whose neighbours are asked
 _SHUFFLES: Final = 99
 _TINY: Final = 1e-12

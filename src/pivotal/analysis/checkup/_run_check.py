@@ -34,8 +34,6 @@ from pivotal.neighbors import KeptLists, as_index, blocks
 from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["check"]
-
 _NEEDS_LABELS: Final = ("label_errors", "conflicts", "class_imbalance", "weak_groups", "harmful")
 _TOLERANCE: Final = 1e-9  # lists of what is kept suffice for it
 _ABOUT_COLUMNS: Final = frozenset({"missing", "empty_columns", "constant_columns", "id_columns"})

@@ -15,8 +15,6 @@ from pivotal.analysis.checkup._finding import Finding, count_of, found_below
 from pivotal.analysis.checkup._nearest_rows import vote
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["find_clusters", "find_weak_groups", "how_good"]
-
 _SMALLEST: Final = 10  # rows of a group
 _LEVEL: Final = 0.01  # of all tests together
 _MOST_CLUSTERS: Final = 50

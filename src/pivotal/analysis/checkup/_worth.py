@@ -11,8 +11,6 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.results.values import Values
 from pivotal.valuation.from_neighbors import value_from_neighbors
 
-__all__ = ["find_harmful", "find_idle", "value_rows"]
-
 
 def find_idle(near: AnyArray, ids: AnyArray, k: int, threshold: float | None, *, by_test: bool) -> Finding:
     """Find rows that are among the k nearest of no query.

@@ -23,8 +23,6 @@ from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
 from pivotal.core.types import IndexArray
 
-__all__ = ["removal_curve", "selection_curve"]
-
 
 def removal_curve(
     values: ScoresLike | None,

@@ -9,8 +9,6 @@ import numpy as np
 
 from pivotal.core.types import CodeArray, FloatArray
 
-__all__ = ["as_chances", "floor_of", "margins", "mix", "mixture_weights"]
-
 _FLOOR: Final = 0.01  # no voter holds a label for less likely, where classes are few
 _SHRINKAGE: Final = 0.1  # rows that speak for equal weights, as a share of all
 _ROUNDS: Final = 100

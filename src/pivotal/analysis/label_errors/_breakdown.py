@@ -12,8 +12,6 @@ from scipy.special import logit
 from pivotal.analysis.label_errors._counts import chances_that_sum
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["confusion_of", "counts_by_group"]
-
 _USUAL_ROWS: Final = 20.0
 _ROUNDS: Final = 50
 _CONVERGED: Final = 1e-6

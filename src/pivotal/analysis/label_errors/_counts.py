@@ -26,8 +26,6 @@ from scipy.special import betaincinv, expit
 
 from pivotal.core.types import CodeArray, FloatArray
 
-__all__ = ["ErrorCount", "chances_that_sum", "count_errors", "error_chances", "sum_of_counts"]
-
 LEVEL: Final = 0.9
 _SURE: Final = 0.5  # share of the rows that are surest
 _BY_FAR: Final = 2.0

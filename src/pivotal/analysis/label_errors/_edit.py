@@ -20,8 +20,6 @@ from pivotal.analysis.label_errors._edit_ridge import EditableRidge
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["EditableVoters", "FittedVoters"]
-
 Voter = EditableLeaves | EditableRidge | FloatArray
 """An array of chances is a voter that does not follow edits."""
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from pivotal.analysis.label_errors._leaves import Leaves
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["EditableLeaves"]
-
 
 class EditableLeaves:
     """Votes in the leaves of a forest, as in `ask_leaves`, under edits.

@@ -21,8 +21,6 @@ import numpy.typing as npt
 from pivotal.analysis.label_errors._ridge import LARGEST_LEVERAGE, RidgeFit
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 
-__all__ = ["EditableRidge", "RidgeMoment"]
-
 _AT_A_TIME: Final = 256  # rows whose edits are one identity
 _BLOCK: Final = 4096
 

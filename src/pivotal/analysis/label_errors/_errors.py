@@ -23,8 +23,6 @@ from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_probability
 
-__all__ = ["LabelErrors"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelErrors:

@@ -32,8 +32,6 @@ from pivotal.core.validation import check_count, check_k, check_same_length, is_
 from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["TaskChoice", "classes_among", "find_label_errors", "find_with_voters"]
-
 TaskChoice = Literal["auto", "classification", "regression", "multilabel"]
 _TASKS: Final = ("auto", "classification", "regression", "multilabel")
 

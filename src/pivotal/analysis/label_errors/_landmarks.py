@@ -11,8 +11,6 @@ from scipy.sparse import diags_array
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["Columns", "Kernel", "Landmarks", "column_scale"]
-
 Kernel = Literal["linear", "rbf", "laplace"]
 _JITTER: Final = 1e-6
 _ROWS_FOR_WIDTH: Final = 200  # landmarks whose distances say how wide a kernel is

@@ -13,8 +13,6 @@ from pivotal.core.progress import tqdm
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import is_sparse
 
-__all__ = ["LeafVotes", "as_trees_have_it", "ask_leaves", "count_trees", "grow_forest", "votes_of_leaves"]
-
 _SMALLEST_LEAF: Final = 5
 _ROWS_PER_TREE: Final = 20_000  # more rows than that make trees slow and hardly better
 _ROWS_OF_VOTES: Final = 10_000  # the same where trees only vote

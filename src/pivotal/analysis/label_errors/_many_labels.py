@@ -17,8 +17,6 @@ from pivotal.analysis.label_errors._request import Request
 from pivotal.core.games import Soft
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["ManyLabelErrors", "find_wrong_cells"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyLabelErrors(LabelErrors):

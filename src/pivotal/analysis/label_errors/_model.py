@@ -10,8 +10,6 @@ import numpy as np
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray
 
-__all__ = ["ask_model", "ask_model_for_numbers", "check_model"]
-
 _N_FOLDS: Final = 5
 
 

@@ -15,8 +15,6 @@ from pivotal.engine.solver import Block, Solver
 from pivotal.engine.solvers import make_solver
 from pivotal.neighbors import Index, KeptLists, blocks
 
-__all__ = ["N_HARMED", "N_SHOWN", "Nearest", "ask_nearest", "one_hot"]
-
 N_SHOWN: Final = 5  # nearest rows remembered
 N_HARMED: Final = 3  # spoiled predictions remembered
 # Votes are multiples of this, so that their sums are exact and the same for blocks of any size.

@@ -13,8 +13,6 @@ from pivotal.analysis.label_errors._counts import chances_that_sum
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.core.types import FloatArray
 
-__all__ = ["NumberErrors"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberErrors(LabelErrors):

@@ -18,8 +18,6 @@ from pivotal.core.version import __version__
 from pivotal.neighbors import NeighborAudit, as_index, is_source, open_source
 from pivotal.neighbors.metrics import MetricLike
 
-__all__ = ["Request", "check_features_of", "check_number", "check_odds"]
-
 
 @dataclass(frozen=True, eq=False)
 class Request:

@@ -14,8 +14,6 @@ import numpy as np
 from pivotal.core.threads import check_cancelled
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["LARGEST_LEVERAGE", "PENALTIES", "Features", "LeaveOneOutRidge", "RidgeFit"]
-
 PENALTIES: Final = np.geomspace(1e-5, 1e-1, 9)  # times the trace of the features' Gram matrix
 _TINY: Final = 1e-9  # directions with less than this share of the largest variance are noise of the computation
 LARGEST_LEVERAGE: Final = 1.0 - 1e-9

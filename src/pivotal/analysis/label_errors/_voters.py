@@ -18,17 +18,6 @@ from pivotal.core.threads import count_threads, run_all, single_threaded_blas
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 
-__all__ = [
-    "DEFAULT",
-    "DEFAULT_SPARSE",
-    "QUICK",
-    "VOTERS",
-    "VoterModels",
-    "as_voters_see",
-    "check_voters",
-    "make_regressions",
-]
-
 VOTERS: Final = ("neighbors", "forest", "linear", "rbf", "laplace")
 DEFAULT: Final = ("forest", "linear", "rbf", "laplace")
 # Between rows of text, rbf says much what linear does; and the nearest of them say more than those of tables do.

@@ -18,8 +18,6 @@ from pivotal.analysis.label_errors._request import Request
 from pivotal.core.games import Soft
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["find_wrong_classes"]
-
 
 def find_wrong_classes(
     request: Request, labels: AnyArray, codes: CodeArray, n_classes: int, kept: FittedVoters | None = None

@@ -23,8 +23,6 @@ from pivotal.analysis.label_errors._ridge import LeaveOneOutRidge
 from pivotal.core.games import Regression
 from pivotal.core.types import FloatArray
 
-__all__ = ["find_wrong_numbers"]
-
 _FAR: Final = 4.0  # numbers farther than this many spreads from the median are taken for that far
 _UNEXPLAINED: Final = 3.0  # in the second round, the same about what the first predicted
 _SMALL: Final = 0.1  # share of the usual error below which errors are equally small

@@ -22,8 +22,6 @@ from pivotal.valuation.retrieval.retrieval_problem import RetrievalProblem
 from pivotal.valuation.retrieval.retrieval_spec import RetrievalSpec
 from pivotal.valuation.retrieval.searched_problem import open_problem
 
-__all__ = ["Advice", "advise_retrieval"]
-
 _SHARES = (0.001, 0.005, 0.01, 0.05, 0.1)
 _STRENGTHS = (0.1, 0.3, 1.0)
 _RANK_OFFSET = 60.0  # of reciprocal rank fusion

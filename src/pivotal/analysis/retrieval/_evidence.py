@@ -9,8 +9,6 @@ from scipy import stats
 
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["Evidence", "evidence_of", "rejected"]
-
 
 class Evidence(NamedTuple):
     """Means over queries, and how far they can be trusted."""

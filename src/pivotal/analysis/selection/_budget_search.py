@@ -16,8 +16,6 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.kernels.coalition_arrays import Likeness
 
-__all__ = ["search_budget"]
-
 _TRIED: Final = 8  # groups whose exact gain is computed, of those that look best
 _LOOKED_AT: Final = 4096  # units that are looked at for each place, where there are more
 _SLACK: Final = 1e-9  # what sums of prices may be off by

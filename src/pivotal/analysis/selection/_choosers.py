@@ -15,8 +15,6 @@ from pivotal.analysis.selection._surroundings import Surroundings
 from pivotal.analysis.selection._wishes import Wishes
 from pivotal.results.values import Values
 
-__all__ = ["METHODS", "ExchangeMethod", "as_method"]
-
 METHODS: Final = ("exchange", *RIVALS)
 
 

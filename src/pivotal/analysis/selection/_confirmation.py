@@ -17,8 +17,6 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray
 from pivotal.neighbors import Index, blocks
 from pivotal.neighbors.lists import leave_out_own
 
-__all__ = ["Confirmation", "ask_others"]
-
 _VOTERS: Final = 20  # nearest rows that vote on a label
 _ENOUGH: Final = 0.3  # of the votes of the label that has most, that confirm another; borderline rows have more
 _PLURALITY: Final = 5  # nearest rows whose plurality confirms a label as well

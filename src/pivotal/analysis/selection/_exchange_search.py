@@ -17,8 +17,6 @@ from pivotal.core.types import FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.kernels.coalition_arrays import Likeness
 
-__all__ = ["Chosen", "ExchangeSearch"]
-
 _AT_ONCE: Final = 64  # exchanges between two looks at the clock and the keyboard
 _ENTER_AT_ONCE: Final = 4096
 _MORE_LIKENESS: Final = 20.0  # by which likeness counts more, times the share of the rows that is chosen

@@ -16,8 +16,6 @@ from pivotal.analysis.selection._wishes import Wishes
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 
-__all__ = ["DEFAULT_MODEL", "Chooser", "Estimation", "Expectation"]
-
 _MANY_ROWS: Final = 20_000  # beyond, one part is held out, not each in turn
 _HELD_OUT: Final = 5_000
 _NEIGHBORS: Final = 5

@@ -29,8 +29,6 @@ from pivotal.neighbors import blocks
 from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["Removal", "remove_harmful"]
-
 _GRAIN: Final = 2.0**-24  # chance of having a say below which a neighbour is not asked
 _RELIABLE: Final = 2.0  # standard errors by which a model must be better off
 

@@ -17,8 +17,6 @@ from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels.coalition_arrays import Likeness, SmallFloats
 
-__all__ = ["KernelMeans", "draw_tries"]
-
 _ALL_PAIRS: Final = 4000  # rows of which all pairs are kept
 _PAIRS_LOOKED_AT: Final = 1000  # rows whose distances give the scale
 _NARROW: Final = 4.0  # the median squared distance is this many times the width of the kernel

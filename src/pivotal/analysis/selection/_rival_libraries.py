@@ -9,8 +9,6 @@ import numpy as np
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.types import FloatArray, IndexArray
 
-__all__ = ["condensed", "edited", "facility_location"]
-
 _NEIGHBORS: Final = 5
 
 

@@ -21,8 +21,6 @@ from pivotal.core.validation import is_sparse
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
 
-__all__ = ["RIVALS", "RankedMethod", "RivalMethod"]
-
 
 class Choice(NamedTuple):
     """n of some rows are to be chosen."""

@@ -24,8 +24,6 @@ from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.values import Values
 
-__all__ = ["select"]
-
 
 def select(
     X: Any,

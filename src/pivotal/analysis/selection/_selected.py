@@ -23,8 +23,6 @@ from pivotal.results.storage import decode_ids, encode_ids, numbers_of, read_tab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Selection"]
-
 _CONTENT: Final = "selection"
 _SHARES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 

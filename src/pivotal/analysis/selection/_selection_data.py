@@ -26,8 +26,6 @@ from pivotal.core.validation import Checked, check_features, check_same_length
 from pivotal.neighbors import Index, as_index_of_many
 from pivotal.neighbors.metrics import MetricLike
 
-__all__ = ["SelectionData"]
-
 
 @dataclass(frozen=True, eq=False)
 class SelectionData:

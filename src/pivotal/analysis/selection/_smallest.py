@@ -6,8 +6,6 @@ from typing import Final
 
 from pivotal.analysis.selection._expectation import Estimation, Expectation
 
-__all__ = ["smallest_keeping"]
-
 _SHARES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)
 _HALVINGS: Final = 3
 

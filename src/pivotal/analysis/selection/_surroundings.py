@@ -18,8 +18,6 @@ from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.neighbors import Index, blocks
 
-__all__ = ["Surroundings"]
-
 _ALL_ENTRIES: Final = 2 * 10**7  # of lists of neighbours, if all rows are on all of them
 _ENTRIES: Final = 25 * 10**6  # of lists that are cut; if they are more, lists are short, or queries are sampled
 _LEAVES: Final = 3 * 10**7  # that are kept, a number for each row and tree

@@ -15,8 +15,6 @@ from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import is_integer, is_number
 
-__all__ = ["Wishes", "as_mask", "as_number", "class_quotas"]
-
 _ROUNDING = 1e-9  # what sums of prices may be off by
 
 
