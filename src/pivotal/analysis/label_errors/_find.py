@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Final, Literal
 
@@ -13,12 +13,7 @@ from pivotal.analysis.label_errors._edit import EditableVoters, FittedVoters
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._many_labels import find_wrong_cells
 from pivotal.analysis.label_errors._model import check_model
-from pivotal.analysis.label_errors._request import (
-    Request,
-    check_features_of,
-    check_number,
-    check_odds,
-)
+from pivotal.analysis.label_errors._request import Request, check_features_of, check_number, check_odds
 from pivotal.analysis.label_errors._voters import DEFAULT_SPARSE, QUICK, as_voters_see, check_voters
 from pivotal.analysis.label_errors._wrong_classes import find_wrong_classes
 from pivotal.analysis.label_errors._wrong_numbers import find_wrong_numbers
@@ -33,7 +28,9 @@ from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 
 TaskChoice = Literal["auto", "classification", "regression", "multilabel"]
-_TASKS: Final = ("auto", "classification", "regression", "multilabel")
+_READERS: Final[dict[str, Callable[[Any, str], AnyArray]]] = {
+    "classification": as_labels, "regression": as_responses, "multilabel": as_indicators,
+}  # fmt: skip
 
 
 def find_label_errors(
@@ -161,13 +158,13 @@ def _find(X: Any, y: Any, kept: FittedVoters | None, seed: int, **how: Any) -> L
     model = how["model"]
     if model is not None:
         check_model(model, kind)
-    labels = _targets(y, kind)
+    labels = _READERS[kind](y, "y")
     features = check_features_of(X, asked, model, how["metric"])
     check_same_length(features, labels, "X", "y")
     n_rows = len(labels)
     if n_rows < 2:
         raise ValueError("label errors need at least two rows, which vote on each other; got 1. Add rows.")
-    seen = as_voters_see(features) if set(asked) - set(QUICK) else None
+    seen = None if asked == QUICK else as_voters_see(features)
     if how["voters"] is None and is_sparse(seen):
         asked = DEFAULT_SPARSE
     request = Request(
@@ -181,17 +178,15 @@ def _find(X: Any, y: Any, kept: FittedVoters | None, seed: int, **how: Any) -> L
         odds=odds,
         n_suspects=check_number(how["share"], how["n"], labels.size),
         seed=seed,
-        search={
-            **{name: how[name] for name in ("metric", "metric_params", "neighbors")},
-            "max_memory": resources.max_memory,
-        },
-        n_jobs=resources.n_jobs,
-        progress=resources.progress,
+        neighbors=how["neighbors"],
+        metric={name: how[name] for name in ("metric", "metric_params")},
+        resources=resources,
     )
     if kind == "regression":
         return find_wrong_numbers(request, labels)
     if kind == "multilabel":
-        return find_wrong_cells(request, labels, _names_of(y, labels.shape[1]))
+        columns = getattr(y, "columns", None)
+        return find_wrong_cells(request, labels, np.arange(labels.shape[1]) if columns is None else np.asarray(columns))
     known, codes, _ = ClassCodes.encoding(labels, classes=classes_among(labels, said=how["task"] != "auto"))
     if kept is not None:
         kept.codes, kept.labels = codes, known.classes.to_numpy()
@@ -200,8 +195,8 @@ def _find(X: Any, y: Any, kept: FittedVoters | None, seed: int, **how: Any) -> L
 
 def _task_of(y: Any, task: object) -> str:
     """Return what y holds."""
-    if task not in _TASKS:
-        raise ValueError(f"task must be one of {', '.join(_TASKS)}; got {task!r}.")
+    if task not in ("auto", *_READERS):
+        raise ValueError(f"task must be one of auto, {', '.join(_READERS)}; got {task!r}.")
     if task != "auto":
         return str(task)
     if is_indicators(y):
@@ -226,15 +221,3 @@ def classes_among(labels: AnyArray, *, said: bool) -> AnyArray | None:
             "text such as y.astype(str)."
         )
     return None
-
-
-def _names_of(y: Any, n_labels: int) -> AnyArray:
-    """Return what the columns of a table of labels are called."""
-    columns = getattr(y, "columns", None)
-    return np.arange(n_labels) if columns is None else np.asarray(columns)
-
-
-def _targets(y: Any, kind: str) -> AnyArray:
-    if kind == "regression":
-        return as_responses(y, "y")
-    return as_indicators(y, "y") if kind == "multilabel" else as_labels(y, "y")

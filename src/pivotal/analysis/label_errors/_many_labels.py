@@ -142,47 +142,29 @@ class ManyLabelErrors(LabelErrors):
 
 
 def find_wrong_cells(request: Request, table: CodeArray, names: AnyArray) -> ManyLabelErrors:
-    """Find cells that are in doubt.
-
-    Parameters
-    ----------
-    request : Request
-    table : int32 array of shape (n_rows, n_labels)
-        0 and 1.
-    names : array of shape (n_labels,)
-        What the labels are called.
-    """
+    """Find cells that are in doubt, in a table of 0 and 1 of shape (n_rows, n_labels) with the names of the labels."""
     width = table.shape[1]
     ones = np.column_stack([table, np.ones(len(table))]).astype(np.float64)
     near, verdict = request.ask_nearest(table, ones, Soft())
     said = _ask(request, table, ones, near.votes)
-    floor = floor_of(2)
-    own = {name: np.where(table == 1, chances, 1.0 - chances).ravel() for name, chances in said.items()}
-    weights = mixture_weights(np.maximum(np.column_stack(list(own.values())), floor))
-    support = np.column_stack(list(own.values())) @ weights
+    own = np.column_stack([np.where(table == 1, chances, 1.0 - chances).ravel() for chances in said.values()])
+    weights = mixture_weights(np.maximum(own, floor_of(2)))
+    support = own @ weights
     rival = 1.0 - support
     given = table.ravel()
     predicted = np.where(rival > support, 1 - given, given).astype(np.int32)
     scores = margins(support, rival)
     probable = (rival > support) & (rival >= request.odds * support)
-    order, suspects = request.choose(scores, probable)
     estimates = tuple(
         count_errors(support[one], rival[one], given[one], predicted[one])
         for one in (np.arange(label, given.size, width) for label in range(width))
     )
     return ManyLabelErrors(
-        scores=scores,
-        order=order,
-        suspects=suspects,
+        **request.judged(near, scores, probable),
         given=given.copy(),
         suggested=predicted,
         confidence=np.maximum(support, rival),
-        values=near.values,
-        nearest=near.indices,
-        spoiled=near.spoiled,
-        probable=probable,
-        ids=request.ids,
-        settings=request.settings("multilabel", dict(zip(own, weights, strict=True)), n_labels=width, **verdict),
+        settings=request.settings("multilabel", dict(zip(said, weights, strict=True)), n_labels=width, **verdict),
         support=support,
         rival_support=rival,
         rivals=1 - given,
@@ -198,17 +180,13 @@ def _ask(request: Request, table: CodeArray, ones: FloatArray, nearest: FloatArr
     if "neighbors" in request.voters:
         said["neighbors"] = nearest[:, :-1] / nearest[:, -1:]
     floor = floor_of(2)
-    if set(request.voters) - {"neighbors"}:
-        opinions = request.opinions
-        leaves, importance, _ = opinions.forest(table, ones)
-        if leaves is not None:
-            said["forest"] = leaves[:, :-1] / leaves[:, -1:]
-        for name, regression in opinions.regressions(importance, ones[:, :-1]).items():
-            said[name] = np.clip(regression.predict(ones[:, :-1]), floor, 1.0 - floor)
+    leaves, importance, _ = request.ask_leaves(table, ones)
+    if leaves is not None:
+        said["forest"] = leaves[:, :-1] / leaves[:, -1:]
+    for name, regression in request.regressions(importance, ones[:, :-1]).items():
+        said[name] = np.clip(regression.predict(ones[:, :-1]), floor, 1.0 - floor)
     if request.model is not None:
-        columns = [
-            ask_model(request.model, request.X, column, 2, seed=request.seed, progress=request.progress)[:, 1]
-            for column in np.ascontiguousarray(table.T)
-        ]
-        said["model"] = np.column_stack(columns)
+        how: dict[str, Any] = {"seed": request.seed, "progress": request.resources.progress}
+        columns = np.ascontiguousarray(table.T)
+        said["model"] = np.column_stack([ask_model(request.model, request.X, one, 2, **how)[:, 1] for one in columns])
     return said

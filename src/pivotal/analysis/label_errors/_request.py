@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.analysis.label_errors._leaves import LeafVotes, ask_leaves
 from pivotal.analysis.label_errors._nearest import Nearest, ask_nearest
-from pivotal.analysis.label_errors._voters import VoterModels
+from pivotal.analysis.label_errors._ridge import LeaveOneOutRidge
+from pivotal.analysis.label_errors._voters import REGRESSIONS, make_regressions
+from pivotal.core.config import Resources
 from pivotal.core.games import Game
-from pivotal.core.sizes import as_bytes
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import Checked, check_features, check_probability, is_integer, is_number, is_sparse
 from pivotal.core.version import __version__
 from pivotal.neighbors import NeighborAudit, as_index, is_source, open_source
@@ -21,30 +23,14 @@ from pivotal.neighbors.metrics import MetricLike
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Rows to judge and how.
-
-    Parameters
-    ----------
-    X : array, CSR matrix or file
-        Features, checked.
-    seen : array or CSR matrix or None
-        The same as voters see them, other than the nearest rows; None where there are no others.
-    ids : array of shape (n_rows,)
-    k, n_trees : int
-    voters : tuple of str
-    model : estimator or None
-    odds : float
-    n_suspects : int or None
-        How many suspects were asked for.
-    seed : int
-    search : mapping
-        metric, metric_params, neighbors and max_memory, as in `KNNValuation`.
-    n_jobs : int or None
-    progress : bool
-    """
+    """Rows to judge and how; `n_suspects` is None where no number was asked for."""
 
     X: Any
+    """Features, checked: an array, a CSR matrix or a file."""
+
     seen: Any
+    """The same as voters see them, other than the nearest rows; None where there are no others."""
+
     ids: AnyArray
     k: int
     n_trees: int
@@ -53,31 +39,52 @@ class Request:
     odds: float
     n_suspects: int | None
     seed: int
-    search: Mapping[str, Any]
-    n_jobs: int | None
-    progress: bool
+    neighbors: Any
+    metric: Mapping[str, Any]
+    """metric and metric_params, as in `KNNValuation`."""
 
-    @property
-    def opinions(self) -> VoterModels:
-        """The voters other than the nearest rows."""
-        return VoterModels(self.seen, self.voters, self.n_trees, self.seed, self.n_jobs, self.progress)
+    resources: Resources
 
     def ask_nearest(self, targets: AnyArray, columns: Any, game: Game) -> tuple[Nearest, dict[str, Any]]:
         """Return what the nearest rows say, and whether they are the true ones, for the settings."""
-        search = dict(self.search)
-        max_memory, neighbors = search.pop("max_memory"), search.pop("neighbors")
-        index = as_index(neighbors, Checked(self.X), n_jobs=self.n_jobs, max_memory=max_memory, **search)
-        budget = None if max_memory is None else as_bytes(max_memory)
-        near = ask_nearest(index, targets, columns, game, self.k, max_memory=budget, progress=self.progress)
-        audit = NeighborAudit(neighbors, index, self.X, n_jobs=self.n_jobs, **search)
+        own, n_jobs = self.resources, self.resources.n_jobs
+        index = as_index(self.neighbors, Checked(self.X), n_jobs=n_jobs, max_memory=own.max_memory, **self.metric)
+        near = ask_nearest(index, targets, columns, game, self.k, max_memory=own.budget, progress=own.progress)
+        audit = NeighborAudit(self.neighbors, index, self.X, n_jobs=n_jobs, **self.metric)
         audit.check_lists(None, len(targets), near.indices.shape[1], weighted=False)
         verdict = audit.verdict(min(self.k, near.indices.shape[1]), weighted=False)
         return near, {"neighbors_exact": verdict.exact, "recall": verdict.recall}
 
-    def choose(self, scores: FloatArray, probable: AnyArray) -> tuple[IndexArray, IndexArray]:
-        """Return all rows, most suspicious first, and the suspects among them."""
+    def ask_leaves(
+        self, targets: AnyArray, columns: FloatArray, *, keep: bool = False
+    ) -> LeafVotes | tuple[None, None, None]:
+        """Return what rows in the same leaves say, if a forest votes; see `ask_leaves`."""
+        if "forest" not in self.voters:
+            return None, None, None
+        how: dict[str, Any] = {"n_trees": self.n_trees, "seed": self.seed, "resources": self.resources}
+        return ask_leaves(self.seen, targets, columns, **how, keep=keep)
+
+    def regressions(self, importance: FloatArray | None, targets: FloatArray) -> dict[str, LeaveOneOutRidge]:
+        """Return the regressions that vote, by name, ready for any targets; see `make_regressions`."""
+        names = [name for name in REGRESSIONS if name in self.voters]
+        if not names:
+            return {}
+        own = self.resources
+        return make_regressions(self.seen, names, importance, targets, self.seed, own.n_jobs, progress=own.progress)
+
+    def judged(self, near: Nearest, scores: FloatArray, probable: AnyArray) -> dict[str, Any]:
+        """Return the part of the result that rows, numbers and cells have in common; all of them in order."""
         order = np.argsort(scores, kind="stable").astype(np.int64, copy=False)
-        return order, order[probable[order]] if self.n_suspects is None else order[: self.n_suspects]
+        return {
+            "scores": scores,
+            "order": order,
+            "suspects": order[probable[order]] if self.n_suspects is None else order[: self.n_suspects],
+            "values": near.values,
+            "nearest": near.indices,
+            "spoiled": near.spoiled,
+            "probable": probable,
+            "ids": self.ids,
+        }
 
     def settings(self, task: str, weights: Mapping[str, float], **more: Any) -> dict[str, Any]:
         """Return how suspects were found."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from pivotal.analysis.label_errors._landmarks import Columns, Kernel, Landmarks, column_scale
-from pivotal.analysis.label_errors._leaves import LeafVotes, ask_leaves
 from pivotal.analysis.label_errors._ridge import LeaveOneOutRidge
-from pivotal.core.config import Resources
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
@@ -23,6 +20,7 @@ DEFAULT: Final = ("forest", "linear", "rbf", "laplace")
 # Between rows of text, rbf says much what linear does; and the nearest of them say more than those of tables do.
 DEFAULT_SPARSE: Final = ("neighbors", "forest", "linear", "laplace")
 QUICK: Final = ("neighbors",)
+REGRESSIONS: Final[tuple[Kernel, ...]] = ("linear", "rbf", "laplace")
 _LANDMARKS: Final = 1000
 _SPARSE_LANDMARKS: Final = 800  # of few rows, more than half: text has many directions
 _FEW_LANDMARKS: Final = 600  # where rows are few, all of them; then half of them
@@ -34,7 +32,6 @@ _DENSE: Final = 0.25  # share of entries other than 0 from which a sparse matrix
 _MOST_DENSE: Final = 2**27  # entries that are made dense
 _TEXT: Final = 0.05  # share of entries other than 0 up to which a wide dense matrix is a sparse one
 _TEXT_WIDTH: Final = 500
-REGRESSIONS: Final = ("linear", "rbf", "laplace")
 
 
 def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str, ...]:
@@ -52,12 +49,7 @@ def check_voters(voters: str | Sequence[str] | None, n_trees: int) -> tuple[str,
 
 
 def as_voters_see(X: Any) -> Any:
-    """Return features dense or sparse by what they hold, not by how they came: text is sparse, embeddings are not.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-    """
+    """Return features dense or sparse by what they hold, not by how they came: text is sparse, embeddings are not."""
     n_rows, width = X.shape
     if is_sparse(X):
         dense = X.nnz >= _DENSE * n_rows * width and n_rows * width <= _MOST_DENSE
@@ -67,52 +59,9 @@ def as_voters_see(X: Any) -> Any:
     return np.ascontiguousarray(X)  # one memory layout, as it decides in which order sums are made
 
 
-@dataclass(frozen=True)
-class VoterModels:
-    """Asks a forest and regressions about all rows.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-    names : tuple of str
-        Names of voters: `VOTERS` other than the nearest rows.
-    n_trees, seed : int
-    n_jobs : int or None
-        Threads; opinions do not depend on it.
-    progress : bool
-        Whether to show progress bars.
-    keep : bool, default=False
-        Whether a forest remembers where the rows are.
-    """
-
-    X: Any
-    names: tuple[str, ...]
-    n_trees: int
-    seed: int
-    n_jobs: int | None
-    progress: bool
-    keep: bool = False
-
-    def forest(self, targets: AnyArray, columns: FloatArray) -> LeafVotes | tuple[None, None, None]:
-        """Return what rows in the same leaves say, and how much the forest uses each feature; see `ask_leaves`."""
-        if "forest" not in self.names:
-            return None, None, None
-        resources = Resources(n_jobs=self.n_jobs, progress=self.progress)
-        return ask_leaves(
-            self.X, targets, columns, n_trees=self.n_trees, seed=self.seed, resources=resources, keep=self.keep
-        )
-
-    def regressions(self, importance: FloatArray | None, targets: AnyArray) -> dict[str, LeaveOneOutRidge]:
-        """Return the regressions that are asked, by name, ready for any targets; see `make_regressions`."""
-        names = [name for name in REGRESSIONS if name in self.names]
-        if not names:
-            return {}
-        return make_regressions(self.X, names, importance, targets, self.seed, self.n_jobs, progress=self.progress)
-
-
 def make_regressions(
     X: Any,
-    names: Sequence[str],
+    names: Sequence[Kernel],
     importance: FloatArray | None,
     targets: AnyArray,
     seed: int,
@@ -120,21 +69,11 @@ def make_regressions(
     *,
     progress: bool,
 ) -> dict[str, LeaveOneOutRidge]:
-    """Decompose the features once for each regression.
+    """Decompose the features once for each of these regressions.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-    names : sequence of str
-        Some of linear, rbf and laplace.
-    importance : float64 array of shape (n_features,) or None
-        By which the features of the Laplace kernel are scaled.
-    targets : float64 array of shape (n_rows, n_targets)
-        By which the scale of the linear regression's columns is chosen.
-    seed : int
-        Of the landmarks and of the rows that regressions are fitted to.
-    n_jobs : int or None
-    progress : bool
+    By the importance of features, shape (n_features,), those of the Laplace kernel are scaled; by targets, shape
+    (n_rows, n_targets), the scale of the linear regression's columns is chosen. Landmarks, and the rows that
+    regressions are fitted to, are drawn.
     """
     n_rows = X.shape[0]
     shuffled = np.random.default_rng(seed).permutation(n_rows)
@@ -142,7 +81,7 @@ def make_regressions(
     made: dict[str, LeaveOneOutRidge] = {}
     with tqdm(total=len(names), unit="regression", disable=not progress, desc="asking regressions") as bar:
 
-        def make(name: str) -> None:
+        def make(name: Kernel) -> None:
             made[name] = LeaveOneOutRidge(_features(X, name, importance, targets, chosen, fitted), fitted)
             bar.update()
 
@@ -157,26 +96,19 @@ def count_landmarks(n_rows: int, *, sparse: bool) -> int:
 
 
 def _features(
-    X: Any, name: str, importance: FloatArray | None, targets: AnyArray, chosen: IndexArray, fitted: IndexArray
-) -> Any:
+    X: Any, name: Kernel, importance: FloatArray | None, targets: AnyArray, chosen: IndexArray, fitted: IndexArray
+) -> Columns | Landmarks:
     if name == "linear" and not is_sparse(X) and X.shape[1] <= _WIDEST:
         return Columns(X, _linear_scale(X, targets, fitted))
-    kernel: dict[str, Kernel] = {"linear": "linear", "rbf": "rbf", "laplace": "laplace"}
-    return Landmarks(X, kernel[name], chosen, column_scale(X, importance) if name == "laplace" else None)
+    return Landmarks(X, name, chosen, column_scale(X, importance) if name == "laplace" else None)
 
 
 def _linear_scale(X: AnyArray, targets: AnyArray, fitted: IndexArray) -> FloatArray | None:
     """Return what columns are multiplied with: what makes them equally spread, or None for nothing.
 
     The one that predicts the targets better. Columns of different units must be made alike; principal components and
-    embeddings must not, as the last of them, which are mostly noise, would have as much say as the first.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_features)
-    targets : float64 array of shape (n_rows, n_targets)
-    fitted : int array of shape (n_fitted,)
-        Rows that the regression is fitted to.
+    embeddings must not, as the last of them, which are mostly noise, would have as much say as the first. The
+    regression is fitted to the rows `fitted`.
     """
     scale = column_scale(X, None)
     varying = scale[scale > 0.0] if scale is not None else np.empty(0)

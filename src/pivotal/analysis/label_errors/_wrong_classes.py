@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from pivotal.analysis.label_errors._blend import as_chances, floor_of, margins, mix
 from pivotal.analysis.label_errors._counts import count_errors
-from pivotal.analysis.label_errors._edit import FittedVoters
+from pivotal.analysis.label_errors._edit import FittedVoters, Voter
 from pivotal.analysis.label_errors._edit_leaves import EditableLeaves
 from pivotal.analysis.label_errors._edit_ridge import EditableRidge
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._model import ask_model
 from pivotal.analysis.label_errors._nearest import one_hot
 from pivotal.analysis.label_errors._request import Request
+from pivotal.analysis.label_errors._voters import QUICK
 from pivotal.core.games import Soft
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
@@ -22,19 +23,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 def find_wrong_classes(
     request: Request, labels: AnyArray, codes: CodeArray, n_classes: int, kept: FittedVoters | None = None
 ) -> LabelErrors:
-    """Find rows whose class is in doubt.
-
-    Parameters
-    ----------
-    request : Request
-    labels : array of shape (n_rows,)
-        Labels as given.
-    codes : int32 array of shape (n_rows,)
-        Their class codes.
-    n_classes : int
-    kept : FittedVoters, optional
-        Filled with the voters, so that they can follow edits.
-    """
+    """Find rows whose class is in doubt; `kept` is filled with the voters, so that they can follow edits."""
     n_rows = len(codes)
     rows = np.arange(n_rows)
     near, verdict = request.ask_nearest(codes, one_hot(codes, n_classes), Soft())
@@ -49,20 +38,12 @@ def find_wrong_classes(
     predicted = np.where(outvoted, rival, codes)
     scores = margins(own, rival_votes) if n_classes > 1 else np.ones(n_rows)
     probable = outvoted & (rival_votes >= request.odds * own)
-    order, suspects = request.choose(scores, probable)
     names = labels[_first_of_each(codes, n_classes)]
     return LabelErrors(
-        scores=scores,
-        order=order,
-        suspects=suspects,
+        **request.judged(near, scores, probable),
         given=labels.copy(),
         suggested=names[predicted],
         confidence=np.maximum(own, rival_votes),
-        values=near.values,
-        nearest=near.indices,
-        spoiled=near.spoiled,
-        probable=probable,
-        ids=request.ids,
         settings=request.settings(
             "classification", dict(zip(chances, weights, strict=True)), n_classes=n_classes, **verdict
         ),
@@ -78,29 +59,26 @@ def _ask(
 ) -> dict[str, FloatArray]:
     """Return what each voter says; in single precision, as there may be many rows and classes."""
     said: dict[str, FloatArray] = {}
-    voters = FittedVoters().voters if kept is None else kept.voters
+    voters: dict[str, Voter] = {} if kept is None else kept.voters
     if "neighbors" in request.voters or n_classes == 1:
         said["neighbors"] = as_chances(nearest)
     if n_classes == 1:
         return said
-    if set(request.voters) > {"neighbors"} or "neighbors" not in request.voters:
+    if request.voters != QUICK:
         ones, floor = np.eye(n_classes)[codes], floor_of(n_classes)
-        opinions = replace(request.opinions, keep=kept is not None)
-        leaves, importance, places = opinions.forest(codes, ones)
+        leaves, importance, places = request.ask_leaves(codes, ones, keep=kept is not None)
         if leaves is not None:
             said["forest"] = as_chances(leaves).astype(np.float32)
         if leaves is not None and places is not None:
             voters["forest"] = EditableLeaves(places, leaves, codes)
-        for name, regression in opinions.regressions(importance, ones).items():
+        for name, regression in request.regressions(importance, ones).items():
             fit = regression.fit(ones)
             said[name] = as_chances(fit.predicted, floor=floor).astype(np.float32)
             if kept is not None:
                 voters[name] = EditableRidge(fit, codes)
     if request.model is not None:
-        said["model"] = ask_model(
-            request.model, request.X, codes, n_classes, seed=request.seed, progress=request.progress
-        )
-        voters["model"] = said["model"]
+        how: dict[str, Any] = {"seed": request.seed, "progress": request.resources.progress}
+        voters["model"] = said["model"] = ask_model(request.model, request.X, codes, n_classes, **how)
     return said
 
 

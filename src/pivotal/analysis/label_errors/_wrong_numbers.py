@@ -9,7 +9,7 @@ the chance that it is right, if both were as likely beforehand; how many are wro
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.special import expit
@@ -39,39 +39,25 @@ _WHAT: Final = "wrong or rare, off by more than three times the usual error"
 
 
 def find_wrong_numbers(request: Request, y: FloatArray) -> NumberErrors:
-    """Find rows whose number is in doubt.
-
-    Parameters
-    ----------
-    request : Request
-    y : float64 array of shape (n_rows,)
-    """
+    """Find rows whose number is in doubt."""
     middle, overall_scale = float(np.median(y)), robust_scale(y)
     clipped = np.clip(y, middle - _FAR * overall_scale, middle + _FAR * overall_scale)
     voted = np.column_stack([clipped, np.ones(len(y))])
     near, verdict = request.ask_nearest(y, voted, Regression(empty=float(clipped.mean())))
-    predicted, scale, weights = _predict(request, y, clipped, near.votes)
+    predicted, scale, weights = _predict(request, y, voted, near.votes)
     log_right, log_wrong = _likelihoods(y - predicted, scale, (y - middle) / overall_scale, overall_scale)
     doubt = log_wrong - log_right
     chances = _chances_of_error(doubt)
     scores: FloatArray = expit(-doubt)
     probable = chances >= request.odds * (1.0 - chances)
-    order, suspects = request.choose(scores, probable)
     if (y == np.floor(y)).all():
         predicted = np.round(predicted)  # counts are suggested as counts
     count = float(chances.sum())
     return NumberErrors(
-        scores=scores,
-        order=order,
-        suspects=suspects,
+        **request.judged(near, scores, probable),
         given=y.copy(),
         suggested=np.where(chances > 0.5, predicted, y),
         confidence=np.maximum(chances, 1.0 - chances),
-        values=near.values,
-        nearest=near.indices,
-        spoiled=near.spoiled,
-        probable=probable,
-        ids=request.ids,
         settings=request.settings("regression", weights, **verdict),
         support=scores,
         rival_support=1.0 - scores,
@@ -88,23 +74,20 @@ def robust_scale(numbers: FloatArray) -> float:
 
 
 def _predict(
-    request: Request, y: FloatArray, clipped: FloatArray, nearest: FloatArray
+    request: Request, y: FloatArray, voted: FloatArray, nearest: FloatArray
 ) -> tuple[FloatArray, FloatArray, dict[str, float]]:
     """Return what the others make of each number, how far off is usual for such a row, and the voters' weights."""
+    clipped = np.ascontiguousarray(voted[:, 0])
     said: dict[str, FloatArray] = {}
     if "neighbors" in request.voters:
         said["neighbors"] = nearest[:, 0] / nearest[:, 1]
-    regressions: dict[str, LeaveOneOutRidge] = {}
-    if set(request.voters) - {"neighbors"}:
-        opinions = request.opinions
-        leaves, importance, _ = opinions.forest(clipped, np.column_stack([clipped, np.ones(len(y))]))
-        if leaves is not None:
-            said["forest"] = leaves[:, 0] / leaves[:, 1]
-        regressions = opinions.regressions(importance, clipped[:, np.newaxis])
+    leaves, importance, _ = request.ask_leaves(clipped, voted)
+    if leaves is not None:
+        said["forest"] = leaves[:, 0] / leaves[:, 1]
+    regressions = request.regressions(importance, clipped[:, np.newaxis])
     if request.model is not None:
-        said["model"] = ask_model_for_numbers(
-            request.model, request.X, clipped, seed=request.seed, progress=request.progress
-        )
+        how: dict[str, Any] = {"seed": request.seed, "progress": request.resources.progress}
+        said["model"] = ask_model_for_numbers(request.model, request.X, clipped, **how)
     for name, regression in regressions.items():
         first = regression.predict(clipped[:, np.newaxis])[:, 0]
         reach = _UNEXPLAINED * robust_scale(y - first)
