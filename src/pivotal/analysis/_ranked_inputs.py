@@ -136,6 +136,13 @@ def as_count(amount: Any, n_train: int, name: str) -> int:
     )
 
 
+def check_estimator(model: Any, needed: str, what: str) -> None:
+    """Raise unless a model is an estimator, not a class of them, with `fit` and the method that is needed."""
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, needed)):
+        kind = f"{model.__name__}, a class" if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"model must be {what}; got {kind}.")
+
+
 def name_of(values: Any, order: Any) -> str:
     """Name a curve: by the order where that says it all, else by how the values were computed."""
     if isinstance(order, str) and order == "random":

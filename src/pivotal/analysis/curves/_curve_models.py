@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from pivotal.analysis._ranked_inputs import check_estimator
 from pivotal.analysis.curves._nearest_curves import NearestModel, is_nearest
 from pivotal.analysis.curves._refits import RefittedModel
 from pivotal.analysis.curves._scoring import Scoring, TaskName, as_scorer, as_task
@@ -40,9 +41,8 @@ class Model(Protocol):
 def task_of(scoring: Scoring, model: Any, y_train: Any) -> TaskName:
     """Check the scoring and the model, and tell classification from regression."""
     as_scorer(scoring)
-    if model is not None and (isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "predict")):
-        kind = f"{model.__name__}, a class" if isinstance(model, type) else type(model).__name__
-        raise TypeError(f"model must be an estimator of scikit-learn's kind, with fit and predict; got {kind}.")
+    if model is not None:
+        check_estimator(model, "predict", "an estimator of scikit-learn's kind, with fit and predict")
     return as_task(scoring, model, y_train)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ class Curve:
         return self.counts.size
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.counts, self.scores, self.label, thaw(self.settings))  # a proxy cannot be pickled
+        made = partial(Curve, label=self.label, settings=thaw(self.settings))  # a mapping proxy cannot be pickled
+        return made, (self.counts, self.scores)
 
     def __repr__(self) -> str:
         kind = self.settings.get("kind", "points")
@@ -91,7 +93,3 @@ class Curve:
             f"Curve({self.label}, {kind} of {self.counts[0]} to {self.counts[-1]} points, "
             f"score {self.scores[0]:.4g} to {self.scores[-1]:.4g}, mean {self.area():.4g})"
         )
-
-
-def _rebuild(counts: IndexArray, scores: FloatArray, label: str, settings: dict[str, Any]) -> Curve:
-    return Curve(counts, scores, label=label, settings=settings)

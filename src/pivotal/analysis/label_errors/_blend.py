@@ -29,12 +29,9 @@ def as_chances(votes: FloatArray, *, floor: float = 0.0) -> FloatArray:
 
 
 def mixture_weights(likelihoods: FloatArray) -> FloatArray:
-    """Return the weight of each voter, by expectation maximisation; shape (n_voters,).
+    """Return the weight of each voter, by expectation maximisation.
 
-    Parameters
-    ----------
-    likelihoods : float64 array of shape (n_rows, n_voters)
-        How likely each voter holds what was given; more than 0.
+    The likelihoods, of shape (n_rows, n_voters) and more than 0, say how likely each voter holds what was given.
     """
     n_rows, n_voters = likelihoods.shape
     weights = np.full(n_voters, 1.0 / n_voters)
@@ -51,14 +48,7 @@ def mixture_weights(likelihoods: FloatArray) -> FloatArray:
 
 
 def mix(voters: Sequence[FloatArray], codes: CodeArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mixture of voters' chances, and their weights.
-
-    Parameters
-    ----------
-    voters : sequence of float arrays of shape (n_rows, n_classes)
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels as given.
-    """
+    """Return the mixture of voters' chances, each of shape (n_rows, n_classes), and their weights."""
     rows, n_classes = np.arange(len(codes)), voters[0].shape[1]
     own = np.column_stack([chances[rows, codes] for chances in voters]).astype(np.float64)
     weights = mixture_weights(np.maximum(own, floor_of(n_classes)))

@@ -25,17 +25,10 @@ def counts_by_group(
     *,
     careless: bool = False,
 ) -> pd.DataFrame:
-    """Return how many labels of each group are expected to be wrong, most of them first.
+    """Return how many labels of each group are expected to be wrong, most first; rows without a group are one, too.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,)
-        Whose each row is; rows without one are a group of their own.
-    suspect : bool array of shape (n_rows,)
-    chances : three float64 arrays of shape (n_rows,)
-        How likely each label is wrong, if as many are as is estimated, as few as may be, and as many as may be.
-    careless : bool, default=False
-        Whether labels of some groups may be wrong more often than those of others, as those of annotators are.
+    The chances say how likely each label is wrong, if as many are as is estimated, as few as may be, and as many as may
+    be. Of groups that may be `careless`, some are wrong more often than others, as annotators are.
     """
     codes, names = _codes(groups)
     if careless:

@@ -149,15 +149,7 @@ def _least_disagreement(surest_first: npt.NDArray[np.bool_]) -> tuple[float, flo
 
 
 def error_chances(own: FloatArray, rival: FloatArray, count: float) -> FloatArray:
-    """Return how likely each label is to be wrong, if this many are; shape (n_rows,).
-
-    Parameters
-    ----------
-    own, rival : float64 arrays of shape (n_rows,)
-        As in `count_errors`.
-    count : float
-        What the chances sum to.
-    """
+    """Return how likely each label is to be wrong, if this many are, by shares of the votes as in `count_errors`."""
     return chances_that_sum(_SLOPE * np.log((rival + _FLOOR) / (own + _FLOOR)), count)
 
 

@@ -19,6 +19,7 @@ from pivotal.analysis.label_errors._edit_leaves import EditableLeaves
 from pivotal.analysis.label_errors._edit_ridge import EditableRidge
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
+from pivotal.neighbors import blocks
 
 Voter = EditableLeaves | EditableRidge | FloatArray
 """An array of chances is a voter that does not follow edits."""
@@ -31,17 +32,7 @@ _BLOCK: Final = 4096  # rows predicted between two looks at whether to wait
 
 @dataclass
 class FittedVoters:
-    """What a search for wrong classes leaves behind, to be filled by it.
-
-    Parameters
-    ----------
-    voters : dict
-        By name; the nearest rows are not among them.
-    codes : int32 array of shape (n_rows,), optional
-        Class codes of the labels.
-    labels : array of shape (n_classes,), optional
-        The label of each code.
-    """
+    """What a search for wrong classes leaves behind, to be filled by it: voters other than the nearest rows."""
 
     voters: dict[str, Voter] = field(default_factory=dict)
     codes: CodeArray | None = None
@@ -86,18 +77,10 @@ class EditableVoters:
         return len(self._codes)
 
     def with_fixed(self, name: str, errors: LabelErrors, weights: Mapping[str, float]) -> EditableVoters:
-        """Return these voters with one more, of whom only what all of them said together is known.
+        """Return these voters with one more, of whom only what all of them said together, the errors, is known.
 
         What is left of the votes for the given label and for its best rival is that voter's; the rest of its votes is
         spread over the other labels, none of which has more than the rival.
-
-        Parameters
-        ----------
-        name : str
-        errors : LabelErrors
-            What they found together.
-        weights : mapping
-            How much say each had.
         """
         known = {other: float(weight) for other, weight in weights.items() if other != name}
         kept = FittedVoters(self._voters, self._codes, self.labels)
@@ -122,12 +105,7 @@ class EditableVoters:
     def prepare(self, order: IndexArray, n_likely: int) -> None:
         """Choose the rows whose votes an edit brings up to date at once, and bound how far the others can be off.
 
-        Parameters
-        ----------
-        order : int array of shape (n_rows,)
-            Rows, those that matter most first.
-        n_likely : int
-            How many of them matter.
+        All rows come in order, those that matter most first; `n_likely` of them matter.
         """
         ridges = self._ridges.values()
         width = max((ridge.width for ridge in ridges), default=1)
@@ -143,15 +121,9 @@ class EditableVoters:
         self._watched[rows] = True
 
     def edit(self, rows: IndexArray, codes: CodeArray, alive: npt.NDArray[np.bool_], n_classes: int) -> IndexArray:
-        """Give rows other labels, drop them or take them back; return the rows whose votes have changed.
+        """Give rows, each once, other labels, drop them or take them back; return the rows whose votes have changed.
 
-        Parameters
-        ----------
-        rows : int array of shape (n_edited,)
-            Each once.
-        codes, alive : arrays of shape (n_edited,)
-        n_classes : int
-            Number of classes from now on, at least as many as before.
+        From now on there are this many classes, at least as many as before.
         """
         self.watch(rows)
         touched = np.zeros(len(self), np.bool_)
@@ -209,20 +181,16 @@ class EditableVoters:
     def renew(self, lock: Any, wait: Callable[[], None] = lambda: None) -> None:
         """Bring the votes of all rows up to date, while edits go on.
 
-        Parameters
-        ----------
-        lock : context manager
-            Held while rows are edited, and here only for moments.
-        wait : callable, optional
-            Called between blocks of rows; returns when there is time for more.
+        The lock is held while rows are edited, and here only for moments; `wait` is called between blocks of rows, and
+        returns when there is time for more.
         """
         for ridge in self._ridges.values():
             with lock:
                 moment, rows = ridge.moment(), ridge.others()
             predicted = np.empty((len(rows), moment.coefficients.shape[1]))
-            for start in range(0, len(rows), _BLOCK):
+            for part in blocks(len(rows), _BLOCK):
                 wait()
-                predicted[start : start + _BLOCK] = ridge.predict_at(moment, rows[start : start + _BLOCK])
+                predicted[part] = ridge.predict_at(moment, rows[part])
             with lock:
                 ridge.renew(moment, rows, predicted)
 

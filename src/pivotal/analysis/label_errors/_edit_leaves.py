@@ -14,22 +14,7 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
 
 class EditableLeaves:
-    """Votes in the leaves of a forest, as in `ask_leaves`, under edits.
-
-    Parameters
-    ----------
-    places : Leaves
-        Where the rows are.
-    votes : float64 array of shape (n_rows, n_classes)
-        The votes at first; written to.
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels at first.
-
-    Attributes
-    ----------
-    votes : float64 array of shape (n_rows, n_classes)
-        The votes at present.
-    """
+    """Votes in the leaves of a forest, as in `ask_leaves`, under edits: `votes` is written to."""
 
     def __init__(self, places: Leaves, votes: FloatArray, codes: CodeArray) -> None:
         self.votes = votes
@@ -38,46 +23,37 @@ class EditableLeaves:
         self._shares = 1.0 / np.maximum((self._copies == 0).sum(axis=0), 1)
 
     def edit(self, rows: IndexArray, codes: CodeArray, alive: npt.NDArray[np.bool_], n_classes: int) -> IndexArray:
-        """Give rows other labels, drop them or take them back; return the rows whose votes have changed.
-
-        Parameters
-        ----------
-        rows : int array of shape (n_edited,)
-            Each once.
-        codes, alive : arrays of shape (n_edited,)
-        n_classes : int
-            Number of classes from now on, at least as many as before.
-        """
+        """As `EditableVoters.edit`, for these votes."""
         if n_classes > self.votes.shape[1]:
             self.votes = np.pad(self.votes, ((0, 0), (0, n_classes - self.votes.shape[1])))
-        old = self._codes[rows], self._alive[rows]
+        before, after = (self._codes, self._alive), (self._codes.copy(), self._alive.copy())
+        after[0][rows], after[1][rows] = codes, alive
         touched = np.zeros(len(self._codes), np.bool_)
         for leaves, copies in zip(self._leaves, self._copies, strict=True):
             members, groups = _members(leaves, rows)
-            before = self._votes_in(members, groups, copies)
-            self._codes[rows], self._alive[rows] = codes, alive
-            self.votes[members] += self._votes_in(members, groups, copies) - before
-            self._codes[rows], self._alive[rows] = old
+            was, now = (self._votes_in(members, groups, copies, *state) for state in (before, after))
+            self.votes[members] += now - was
             touched[members] = True
-        self._codes[rows], self._alive[rows] = codes, alive
+        self._codes, self._alive = after
         return np.flatnonzero(touched)
 
-    def _votes_in(self, members: IndexArray, groups: IndexArray, copies: AnyArray) -> FloatArray:
+    def _votes_in(
+        self, members: IndexArray, groups: IndexArray, copies: AnyArray, codes: CodeArray, alive: npt.NDArray[np.bool_]
+    ) -> FloatArray:
         """Return the votes of all rows of some leaves in one tree; shape (n_members, n_classes)."""
         n_classes, n_groups = self.votes.shape[1], int(groups.max()) + 1
-        there = self._alive[members]
+        there = alive[members]
         drawn = copies[members] * there.astype(np.float64)
         outside = np.where((copies[members] == 0) & there, self._shares[members], 0.0)
-        cells = groups * n_classes + self._codes[members]
+        cells = groups * n_classes + codes[members]
 
         def gather(weights: FloatArray) -> FloatArray:
             sums: FloatArray = np.bincount(cells, weights, n_groups * n_classes).astype(np.float64, copy=False)
             return sums.reshape(n_groups, n_classes)
 
         inside_votes, outside_votes = gather(drawn), gather(outside)
-        per_resident = 1.0 / np.maximum(
-            inside_votes.sum(axis=1), 1.0
-        )  # a leaf whose residents are all dropped says nothing
+        # A leaf whose residents are all dropped says nothing.
+        per_resident = 1.0 / np.maximum(inside_votes.sum(axis=1), 1.0)
         received = inside_votes[groups] * (outside * per_resident[groups])[:, np.newaxis]
         cast: FloatArray = outside_votes[groups] * (drawn * per_resident[groups])[:, np.newaxis]
         cast += received

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from pivotal.analysis.label_errors._ridge import LARGEST_LEVERAGE, RidgeFit
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.neighbors import blocks
 
 _AT_A_TIME: Final = 256  # rows whose edits are one identity
 _BLOCK: Final = 4096
@@ -38,14 +39,7 @@ class RidgeMoment:
 
 
 class EditableRidge:
-    """A ridge regression on class labels, under edits.
-
-    Parameters
-    ----------
-    fit : RidgeFit
-        Fitted to a column of 0 and 1 per class.
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels that it was fitted to.
+    """A ridge regression on class labels, fitted to a column of 0 and 1 per class, under edits.
 
     Attributes
     ----------
@@ -94,7 +88,7 @@ class EditableRidge:
         self._place[rows], self._n_watched = np.arange(start, stop), stop
         self._room[start:stop], self._design[start:stop] = rows, design
         self._values[start:stop] = design @ self._coefficients
-        self._leverage[start:stop] = _squares(design, self._times(design, self._inverse))
+        self._leverage[start:stop] = _squares(design, self._times(design))
         self._predict(slice(start, stop))
 
     def _make_room(self, size: int) -> None:
@@ -105,20 +99,17 @@ class EditableRidge:
             setattr(self, name, new)
 
     def edit(self, rows: IndexArray, codes: CodeArray, alive: npt.NDArray[np.bool_], n_classes: int) -> bool:
-        """Give rows other labels, drop them or take them back; return whether predictions have changed.
+        """Give watched rows, each once, other labels, drop them or take them back; return whether predictions changed.
 
-        Parameters
-        ----------
-        rows : int array of shape (n_edited,)
-            Each once, and all of them watched.
-        codes, alive : arrays of shape (n_edited,)
-        n_classes : int
-            Number of classes from now on, at least as many as before.
+        From now on there are this many classes, at least as many as before.
         """
-        self._widen(n_classes)
+        more = n_classes - self.predicted.shape[1]
+        if more > 0:
+            wider = ((0, 0), (0, more))
+            self.predicted, self._values = np.pad(self.predicted, wider), np.pad(self._values, wider)
+            self._coefficients, self._reference = np.pad(self._coefficients, wider), np.pad(self._reference, wider)
         changed = False
-        for start in range(0, len(rows), _AT_A_TIME):
-            some = slice(start, start + _AT_A_TIME)
+        for some in blocks(len(rows), _AT_A_TIME):
             changed |= self._edit(rows[some], codes[some], alive[some])
         return changed
 
@@ -179,10 +170,9 @@ class EditableRidge:
             leverage[inside] = self._fit.leverage[np.searchsorted(self._fit.fitted, rows[inside])]
         else:
             places = np.flatnonzero(inside)
-            for start in range(0, len(places), _BLOCK):
-                some = places[start : start + _BLOCK]
-                design = self._fit.design(rows[some])
-                leverage[some] = _squares(design, design @ moment.inverse)
+            for part in blocks(len(places), _BLOCK):
+                design = self._fit.design(rows[places[part]])
+                leverage[places[part]] = _squares(design, design @ moment.inverse)
         values = self._fit.values(rows, moment.coefficients)
         return _without_own(values, leverage, moment.codes[rows], inside)
 
@@ -199,14 +189,6 @@ class EditableRidge:
         self._number_of[rows] = moment.number
         self._offset[:], self._offset_growth[:] = 0.0, 0.0
 
-    def _widen(self, n_classes: int) -> None:
-        """Make room for classes that have joined."""
-        more = n_classes - self.predicted.shape[1]
-        if more > 0:
-            wider = ((0, 0), (0, more))
-            self.predicted, self._values = np.pad(self.predicted, wider), np.pad(self._values, wider)
-            self._coefficients, self._reference = np.pad(self._coefficients, wider), np.pad(self._reference, wider)
-
     def _edit(self, rows: IndexArray, codes: CodeArray, alive: npt.NDArray[np.bool_]) -> bool:
         places, n_classes = self._place[rows], self.predicted.shape[1]
         before, after = self._inside[rows], self._member[rows] & alive
@@ -219,7 +201,7 @@ class EditableRidge:
             self._predict(places)
             return False
         self._reweight(places[weight != 0.0], weight[weight != 0.0])
-        step = self._times(self._design[places], self._inverse).T
+        step = self._times(self._design[places]).T
         self._coefficients += step @ beyond
         design = self._design[: self._n_watched]
         few = len(rows) <= n_classes
@@ -233,7 +215,7 @@ class EditableRidge:
         if not len(places):
             return
         design = self._design[places]
-        towards = self._times(design, self._inverse).T
+        towards = self._times(design).T
         hat = design @ towards
         gone, back = weight < 0.0, weight > 0.0
         self._growth *= (1.0 + _largest(hat, back)) / max(1.0 - _largest(hat, gone), 1.0 - LARGEST_LEVERAGE)
@@ -244,9 +226,8 @@ class EditableRidge:
             self._inverse = np.diag(self._fit.diagonal)
         self._inverse -= towards @ inner @ towards.T
 
-    def _times(self, design: FloatArray, inverse: FloatArray | None) -> FloatArray:
-        product: FloatArray = design * self._fit.diagonal if inverse is None else design @ inverse
-        return product
+    def _times(self, design: FloatArray) -> FloatArray:
+        return design * self._fit.diagonal if self._inverse is None else design @ self._inverse
 
     def _predict(self, places: IndexArray | slice) -> None:
         rows = self._rows[places]

@@ -183,9 +183,9 @@ class LabelErrors:
             "score": self.scores[rows],
             "error_chance": self.error_chances[rows],
             "value": self.values[rows],
-            "nearest": _lists(self.ids[self.nearest[row]] for row in rows),
-            "nearest_labels": _lists(self.given[self.nearest[row]] for row in rows),
-            "spoils": _lists(self.ids[self._spoiled_by(row)] for row in rows),
+            "nearest": [self.ids[self.nearest[row]].tolist() for row in rows],
+            "nearest_labels": [self.given[self.nearest[row]].tolist() for row in rows],
+            "spoils": [self.ids[self._spoiled_by(row)].tolist() for row in rows],
         }
         if all_rows:
             columns["suspect"] = np.isin(rows, self.suspects)
@@ -292,7 +292,8 @@ class LabelErrors:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return _rebuild, (type(self), {**state, "settings": dict(self.settings)})  # a mapping proxy cannot be pickled
+        state["settings"] = dict(self.settings)  # a mapping proxy cannot be pickled
+        return type(self), tuple(state.values())
 
     def __repr__(self) -> str:
         first = ", ".join(self._named(int(one)) for one in self.suspects[:5])
@@ -313,14 +314,6 @@ class LabelErrors:
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(max_rows=10, float_format="{:.3g}".format, border=0, escape=True)
         return f"<div><p>{html.escape(repr(self))}</p>{table}</div>"
-
-
-def _rebuild(kind: type[LabelErrors], state: dict[str, Any]) -> LabelErrors:
-    return kind(**state)
-
-
-def _lists(parts: Any) -> list[list[Any]]:
-    return [part.tolist() for part in parts]
 
 
 def _predictions_of(names: list[str]) -> str:

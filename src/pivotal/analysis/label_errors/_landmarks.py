@@ -18,14 +18,7 @@ _BY_CHANCE: Final = 0.3  # of the mean importance, what each column gets for eve
 
 
 class Columns:
-    """The columns themselves.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_features)
-    scale : float64 array of shape (n_features,) or None
-        What columns are multiplied with.
-    """
+    """The columns themselves, multiplied with a scale of shape (n_features,)."""
 
     mixing = None
 
@@ -39,17 +32,10 @@ class Columns:
 
 
 class Landmarks:
-    """Features whose inner products approximate a kernel.
+    """Features whose inner products approximate a kernel, by the rows chosen as landmarks, of scaled columns.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-    kernel : {"linear", "rbf", "laplace"}
-        exp(-d^2 / 2m) or exp(-d / 2 sqrt(m)), with m the median squared distance between landmarks.
-    chosen : int array of shape (n_landmarks,)
-        The rows that are landmarks.
-    scale : float64 array of shape (n_features,), optional
-        What columns are multiplied with.
+    The kernel is exp(-d^2 / 2m) for rbf and exp(-d / 2 sqrt(m)) for laplace, with m the median squared distance between
+    landmarks.
     """
 
     def __init__(self, X: Any, kernel: Kernel, chosen: IndexArray, scale: FloatArray | None = None) -> None:
@@ -95,11 +81,6 @@ def column_scale(X: Any, importance: FloatArray | None) -> FloatArray | None:
 
     Of more columns than rows, a forest finds some important by chance: those that fit the labels as given, wrong ones
     among them. A regression on these would agree with every label. So all columns get some importance there.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-    importance : float64 array of shape (n_features,) or None
     """
     if is_sparse(X):
         return None if importance is None else _relative(importance) ** 0.25

@@ -55,24 +55,16 @@ def ask_leaves(
 
     A tree is grown on some rows, drawn with replacement. A row that was not drawn receives one vote in all, spread over
     the drawn rows of its leaf, and each of these has as much cast on it, by the row outside. Votes are averaged over
-    the trees a row is outside of.
+    the trees a row is outside of. To `keep` where the rows are takes up to 3 bytes per row and tree, as a rule.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-        Features.
     targets : array of shape (n_rows,) or (n_rows, n_labels)
         What trees are grown for: class codes or 0 and 1 (integers), or numbers (floats).
     columns : float64 array of shape (n_rows, n_columns)
         What each row votes for: 1 in the column of its class, say.
     n_trees : int
         Trees where rows are few; see `count_trees`.
-    seed : int
-        Seed of the forest.
-    resources : Resources
-        Threads that grow trees, and whether to show a progress bar.
-    keep : bool, default=False
-        Whether to return where the rows are, in up to 3 bytes per row and tree as a rule.
     """
     X = as_trees_have_it(X)
     n_trees = count_trees(len(targets), n_trees)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pivotal.analysis._ranked_inputs import check_estimator
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray
 
@@ -16,31 +17,11 @@ _N_FOLDS: Final = 5
 def check_model(model: Any, task: str) -> None:
     """Raise unless it is an estimator for the task: with probabilities, unless numbers are to be predicted."""
     needed, what = ("predict", "regressor") if task == "regression" else ("predict_proba", "classifier")
-    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, needed)):
-        raise TypeError(
-            f"model must be a scikit-learn {what} with {needed}; "
-            f"got {model.__name__ + ', a class' if isinstance(model, type) else type(model).__name__}."
-        )
+    check_estimator(model, needed, f"a scikit-learn {what} with {needed}")
 
 
 def ask_model(model: Any, X: Any, codes: CodeArray, n_classes: int, *, seed: int, progress: bool) -> FloatArray:
-    """Return out-of-fold probabilities of each class; shape (n_rows, n_classes).
-
-    Parameters
-    ----------
-    model : classifier
-        Cloned for every fold, and left as it is.
-    X : array or CSR matrix of shape (n_rows, n_features)
-        Features.
-    codes : int32 array of shape (n_rows,)
-        Class codes of the labels as given.
-    n_classes : int
-        Number of classes.
-    seed : int
-        Seed of the folds.
-    progress : bool
-        Whether to show a progress bar.
-    """
+    """Return out-of-fold probabilities of each class, by clones of a classifier; shape (n_rows, n_classes)."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 

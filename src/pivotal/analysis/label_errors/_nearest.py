@@ -34,7 +34,7 @@ class Nearest(NamedTuple):
     """Its nearest rows, nearest first; shape (n_rows, at most N_SHOWN)."""
 
     spoiled: IndexArray
-    """The rows whose prediction it harms most, worst first; shape (n_rows, N_SPOILED), -1 where there are fewer."""
+    """The rows whose prediction it harms most, worst first; shape (n_rows, N_HARMED), -1 where there are fewer."""
 
 
 def one_hot(codes: CodeArray, n_classes: int) -> Any:
@@ -60,20 +60,12 @@ def ask_nearest(
 
     Parameters
     ----------
-    index : Index
-        Finds the nearest rows.
     targets : array of shape (n_rows,) or (n_rows, n_labels)
         Class codes, numbers, or 0 and 1 for each of many labels.
     columns : array or CSR matrix of shape (n_rows, n_columns)
         What each row votes for: 1 in the column of its class, say.
     game : Game
         Whose values are computed; with many labels, in the mean over them.
-    k : int
-        Number of neighbours that vote.
-    max_memory : int or None
-        Bytes for lists of neighbours.
-    progress : bool
-        Whether to show a progress bar.
     """
     from pivotal.kernels.accumulate import add_queries
 
@@ -93,7 +85,9 @@ def ask_nearest(
         for queries in blocks(n_rows, index.block_size(depth, max_memory)):
             # One memory layout, or numba would compile the kernels once more for every other.
             indices = np.ascontiguousarray(index.search_self(queries.start, queries.stop, depth)[0])
-            given = _ballots(indices, weights, n_rows)
+            ends = np.arange(len(indices) + 1) * depth
+            entries = np.broadcast_to(weights, indices.shape).ravel()
+            given = csr_array((entries, indices.ravel(), ends), shape=(len(indices), n_rows))  # the neighbours' votes
             _add(given @ columns, votes[queries])
             _add(given.T @ columns[queries], votes)
             values = _values(solver, targets, indices, queries)
@@ -104,13 +98,6 @@ def ask_nearest(
             bar.update(queries.stop - queries.start)
     votes /= weights.sum()
     return Nearest(votes, (totals + rests) / n_rows, shown, worst.queries)
-
-
-def _ballots(indices: IndexArray, weights: FloatArray, n_rows: int) -> Any:
-    """Votes of the neighbours of each query; sparse, of shape (n_queries, n_rows)."""
-    ends = np.arange(len(indices) + 1) * len(weights)
-    entries = np.broadcast_to(weights, indices.shape).ravel()
-    return csr_array((entries, indices.ravel(), ends), shape=(len(indices), n_rows))
 
 
 def _add(table: Any, sums: FloatArray) -> None:

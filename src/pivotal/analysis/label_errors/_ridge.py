@@ -7,12 +7,14 @@ With H the matrix that takes the targets to the fitted values, the fit without r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from pivotal.analysis.label_errors._landmarks import Columns, Landmarks
 from pivotal.core.threads import check_cancelled
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.neighbors import blocks
 
 PENALTIES: Final = np.geomspace(1e-5, 1e-1, 9)  # times the trace of the features' Gram matrix
 _TINY: Final = 1e-9  # directions with less than this share of the largest variance are noise of the computation
@@ -21,15 +23,8 @@ _ROWS_THAT_CHOOSE: Final = 5000  # more would not choose another penalty
 _BLOCK: Final = 4096  # rows predicted at a time; of a fixed size, so that sums do not depend on memory
 
 
-class Features(Protocol):
-    """Rows as a regression sees them: `rows` times `mixing`, neither of which need be kept whole."""
-
-    @property
-    def mixing(self) -> FloatArray | None:
-        """What the columns of `rows` are multiplied with; None for nothing. Shape (width, width)."""
-
-    def rows(self, which: IndexArray) -> FloatArray:
-        """Return some rows; shape (len(which), width)."""
+Features: TypeAlias = Columns | Landmarks
+"""Rows as a regression sees them: `rows` times `mixing`, neither of which need be kept whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +63,7 @@ class RidgeFit:
     def design(self, which: IndexArray) -> FloatArray:
         """Return the design of some rows; shape (len(which), 1 + n_scores)."""
         design = np.ones((len(which), len(self.diagonal)))
-        for start in range(0, len(which), _BLOCK):
-            some = slice(start, start + _BLOCK)
+        for some in blocks(len(which), _BLOCK):
             design[some, 1:] = (self.features.rows(which[some]) - self.center) @ self.to_scores
         return design
 
@@ -77,9 +71,8 @@ class RidgeFit:
         """Return the fitted values of some rows by some coefficients; shape (len(which), n_targets)."""
         slopes = self.to_scores @ coefficients[1:]
         values = np.empty((len(which), coefficients.shape[1]))
-        for start in range(0, len(which), _BLOCK):
+        for some in blocks(len(which), _BLOCK):
             check_cancelled()
-            some = slice(start, start + _BLOCK)
             values[some] = coefficients[0] + (self.features.rows(which[some]) - self.center) @ slopes
         return values
 
@@ -88,28 +81,21 @@ class RidgeFit:
         leverages = np.empty(len(self.predicted))
         # In single precision, twice as fast; a bound needs no more digits.
         to_scores, center = (self.to_scores * np.sqrt(self.diagonal[1:])).astype(np.float32), self.center
-        for part in _parts(np.arange(len(leverages))):
+        every = np.arange(len(leverages))
+        for part in blocks(len(every), _BLOCK):
             check_cancelled()
-            scores = (self.features.rows(part) - center).astype(np.float32) @ to_scores
+            scores = (self.features.rows(every[part]) - center).astype(np.float32) @ to_scores
             leverages[part] = self.diagonal[0] + np.einsum("ij,ij->i", scores, scores)
         leverages *= 1.0 + 1e-3
         return leverages
 
 
 class LeaveOneOutRidge:
-    """A ridge regression on some rows, with an intercept that is not penalised.
-
-    Parameters
-    ----------
-    features : Features
-        Every row's features.
-    fitted : int array of shape (n_fitted,)
-        Rows that it is fitted to, ascending; the others are predicted from these.
-    """
+    """A ridge regression fitted to some rows, ascending, which predict the others; its intercept is not penalised."""
 
     def __init__(self, features: Features, fitted: IndexArray) -> None:
         self._features, self._fitted = features, fitted
-        rows = np.concatenate([features.rows(part) for part in _parts(fitted)])
+        rows = np.concatenate([features.rows(fitted[part]) for part in blocks(len(fitted), _BLOCK)])
         self._center = rows.mean(axis=0)
         rows -= self._center
         gram = rows.T @ rows
@@ -126,21 +112,14 @@ class LeaveOneOutRidge:
         self._squares = self._scores**2
 
     def predict(self, targets: AnyArray, *, penalty: float | None = None) -> FloatArray:
-        """Return what each row's targets would be, from the other rows alone; shape (n_rows, n_targets).
-
-        Parameters as in `fit`.
-        """
+        """Return what each row's targets would be, from the other rows alone; arguments as in `fit`."""
         return self.fit(targets, penalty=penalty).predicted
 
     def fit(self, targets: AnyArray, *, penalty: float | None = None) -> RidgeFit:
-        """Fit the regression to targets.
+        """Fit the regression to targets of all rows; shape (n_rows, n_targets).
 
-        Parameters
-        ----------
-        targets : float64 array of shape (n_rows, n_targets)
-        penalty : float, optional
-            Times the trace of the Gram matrix; by default the one of `PENALTIES` whose leave-one-out predictions have
-            the least absolute or, with several targets, squared error.
+        The penalty is times the trace of the Gram matrix; by default it is the one of `PENALTIES` whose leave-one-out
+        predictions have the least absolute or, with several targets, squared error.
         """
         known = targets[self._fitted]
         mean = known.mean(axis=0)
@@ -194,7 +173,3 @@ class LeaveOneOutRidge:
     def _leverage(self, some: slice, shrink: FloatArray) -> FloatArray:
         leverage: FloatArray = self._squares[some] @ shrink + 1.0 / len(self._fitted)
         return np.minimum(leverage, LARGEST_LEVERAGE)
-
-
-def _parts(which: IndexArray) -> list[IndexArray]:
-    return [which[start : start + _BLOCK] for start in range(0, len(which), _BLOCK)]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from pivotal.analysis._ranked_inputs import check_estimator
 from pivotal.analysis.selection._expectation import DEFAULT_MODEL, Estimation, Expectation
 from pivotal.analysis.selection._wishes import as_number
 from pivotal.core.frozen import freeze, freeze_arrays, same, thaw
@@ -193,11 +194,8 @@ class Selection:
         return self.estimation
 
     def _how(self, model: Any, n_folds: int, n_draws: int) -> Estimation:
-        if model is not None and (
-            isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "predict")
-        ):
-            kind = f"{model.__name__}, a class" if isinstance(model, type) else type(model).__name__
-            raise TypeError(f"model must be a scikit-learn classifier, with fit and predict; got {kind}.")
+        if model is not None:
+            check_estimator(model, "predict", "a scikit-learn classifier, with fit and predict")
         tags = model.__sklearn_tags__() if model is not None and hasattr(model, "__sklearn_tags__") else None
         if tags is not None and tags.estimator_type == "regressor":
             raise TypeError(
@@ -223,13 +221,9 @@ class Selection:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return _rebuild, ({**state, "facts": thaw(self.facts), "settings": thaw(self.settings)},)
+        return Selection, tuple((state | {"facts": thaw(self.facts), "settings": thaw(self.settings)}).values())
 
     def __repr__(self) -> str:
         said = f", {self.estimates[0]}" if self.estimates else ""
         stopped = ", interrupted" if self.facts.get("interrupted") else ""
         return f"Selection({len(self)} of {self.n_rows} rows by {self.method}{stopped}{said})"
-
-
-def _rebuild(state: dict[str, Any]) -> Selection:
-    return Selection(**state)
