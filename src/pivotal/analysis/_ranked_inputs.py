@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.validation import is_integer, is_number
 from pivotal.results.values import Values
 
@@ -40,19 +40,7 @@ def lowest_first(scores: FloatArray) -> IndexArray:
 
 
 def as_order(order: Any, values: Any, n_train: int, rng: np.random.Generator) -> IndexArray:
-    """Return training indices in the order that is meant.
-
-    Parameters
-    ----------
-    order : str or int array
-        ``"lowest"``, ``"highest"``, ``"random"``, or training indices, not necessarily all.
-    values : Values, array-like or None
-        Needed for the first two.
-    n_train : int
-        Number of training points.
-    rng : Generator
-        Shuffles.
-    """
+    """Return training indices in the order that is meant: by its name, or of some of the points."""
     if values is not None:
         values = as_scores(values, n_train)
     if not isinstance(order, str):
@@ -88,23 +76,14 @@ def as_indices(chosen: Any, n_train: int, name: str) -> IndexArray:
     return array.astype(np.int64)
 
 
-def as_counts(steps: Any, total: int, n_train: int, *, default: int | None = None) -> IndexArray:
-    """Return the numbers of points after which to look, ascending.
+def as_counts(steps: Any, total: int, n_train: int, *, default: int) -> IndexArray:
+    """Return the numbers of points, of this total, after which to look, ascending.
 
-    Parameters
-    ----------
-    steps : None, int or array-like
-        None looks after every point, or `default` times; a number looks this many times at equal distances, and before
-        the first; integers are counts, fractions are shares of the training points.
-    total : int
-        How many points there are to go through.
-    n_train : int
-        Number of training points.
-    default : int, optional
-        See `steps`.
+    A number of steps, or the default for None, looks this many times at equal distances, and before the first, but at
+    most after every point; of several, integers are counts and fractions are shares of the training points.
     """
     if steps is None:
-        if default is None or default >= total:
+        if default >= total:
             return np.arange(total + 1)
         steps = default
     array = np.asarray(steps)
@@ -156,8 +135,3 @@ def name_of(values: Any, order: Any) -> str:
 def describe(order: Any) -> str:
     """What the settings say of an order."""
     return order if isinstance(order, str) else "given"
-
-
-def ids_of_points(values: Any, n_train: int) -> AnyArray:
-    """Return the names of the training points: those of the values, or their indices."""
-    return values.ids if isinstance(values, Values) else np.arange(n_train)

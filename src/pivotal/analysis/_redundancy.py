@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pivotal.analysis._linked_rows import equal_rows, in_conflict, merge_components, number_groups
-from pivotal.analysis._ranked_inputs import ScoresLike, as_scores, ids_of_points
+from pivotal.analysis._ranked_inputs import ScoresLike, as_scores
 from pivotal.core.config import Resources
 from pivotal.core.labels import as_labels
 from pivotal.core.metric_settings import Metric
@@ -168,9 +168,8 @@ def redundancy(
     idle = None
     if X_test is not None:
         idle = _idle(X, check_features(X_test, "X_test", like=X), near, n_jobs)
-    return Redundancy(
-        ids_of_points(values, len(scores)), scores, group, in_conflict(group, labels), threshold, radius, idle
-    )
+    ids = values.ids if isinstance(values, Values) else np.arange(len(scores))
+    return Redundancy(ids, scores, group, in_conflict(group, labels), threshold, radius, idle)
 
 
 def _link(first: IndexArray, X: Any, radius: float, metric: Metric, n_jobs: int | None) -> IndexArray:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pivotal.analysis.curves._scoring import TaskName
 from pivotal.core.labels import ClassCodes, as_labels, as_responses
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
-from pivotal.neighbors import BruteIndex
-
-How: TypeAlias = str | Callable[[IndexArray], npt.ArrayLike] | npt.ArrayLike
+from pivotal.neighbors import BruteIndex, blocks
 
 _NAMES = ("flip", "neighbors")
 # Points whose neighbours are found at once.
@@ -28,30 +24,9 @@ def read_labels(y: Any, name: str, task: TaskName) -> AnyArray:
 
 
 def new_labels(
-    how: Any,
-    points: IndexArray,
-    labels: AnyArray,
-    X: Any,
-    task: TaskName,
-    near: Spec,
-    n_jobs: int | None,
+    how: Any, points: IndexArray, labels: AnyArray, X: Any, task: TaskName, near: Spec, n_jobs: int | None
 ) -> AnyArray:
-    """Return a new label for each of these points.
-
-    Parameters
-    ----------
-    how : str, callable or array-like
-        As in `repair`.
-    points : int64 array of shape (n_points,)
-        Training indices.
-    labels : array of shape (n_train,)
-        Labels as they are.
-    X : array-like of shape (n_train, n_features)
-        Training points, for their neighbours.
-    task : "classification" or "regression"
-    near, n_jobs
-        How neighbours are found.
-    """
+    """Return a new label for each of these training points, by all labels as they are, or by `how`, as in `repair`."""
     if callable(how):
         new = read_labels(how(points), "what how returns", task)
         if new.shape != points.shape:
@@ -71,8 +46,8 @@ def new_labels(
     index = BruteIndex(X, near.metric.name, metric_params=near.metric.parameters, n_jobs=n_jobs)
     if len(labels) == 1:
         raise ValueError(f'how="{how}" needs at least two training points; got 1.')
-    blocks = [points[start : start + _ROWS] for start in range(0, len(points), _ROWS)]
-    others = np.concatenate([index.search_rows(block, min(near.k, len(labels) - 1))[0] for block in blocks])
+    k = min(near.k, len(labels) - 1)
+    others = np.concatenate([index.search_rows(points[part], k)[0] for part in blocks(len(points), _ROWS)])
     if task == "regression":
         means: AnyArray = labels[others].mean(axis=1)
         return means

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis._ranked_inputs import (
-    ScoresLike,
-    as_count,
-    as_counts,
-    as_order,
-    describe,
-    name_of,
-)
+from pivotal.analysis._ranked_inputs import ScoresLike, as_count, as_counts, as_order, describe, name_of
 from pivotal.analysis.curves.curve import Curve
 from pivotal.core.config import Resources
 from pivotal.core.frozen import freeze_arrays

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from pivotal.analysis._ranked_inputs import check_estimator
 from pivotal.analysis.curves._nearest_curves import NearestModel, is_nearest
 from pivotal.analysis.curves._refits import RefittedModel
 from pivotal.analysis.curves._scoring import Scoring, TaskName, as_scorer, as_task
 from pivotal.core.spec import Spec
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray
 
 # Steps of a curve when nothing else is said: fewer where every step means a fit.
 _STEPS = 50
 _FITS = 20
-
-
-class Model(Protocol):
-    """What both can do."""
-
-    @property
-    def n_train(self) -> int:
-        """Number of training points."""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What the settings of a curve say of it."""
-
-    def scores_while_joining(
-        self, members: IndexArray, added: IndexArray, sizes: IndexArray, *, progress: bool
-    ) -> FloatArray:
-        """Return the scores at some sizes of a training set that grows."""
-
-    def scores_while_relabelled(
-        self, order: IndexArray, relabelled: AnyArray, counts: IndexArray, *, progress: bool
-    ) -> FloatArray:
-        """Return the scores while points get new labels."""
 
 
 def task_of(scoring: Scoring, model: Any, y_train: Any) -> TaskName:
@@ -59,20 +37,8 @@ def make_model(
     n_jobs: int | None,
     *,
     also: AnyArray | None = None,
-) -> Model:
-    """Return the model that is meant.
-
-    Parameters
-    ----------
-    data : tuple
-        X_train, y_train, X_test and y_test, to be checked.
-    model, scoring, n_jobs
-        As in `removal_curve`.
-    neighbours : Spec
-        The model, unless it is another.
-    also : array, optional
-        Labels that may come to those of the data.
-    """
+) -> NearestModel | RefittedModel:
+    """Return the model that is meant: another one, or the neighbours; `also` are labels that may come to the data's."""
     task = task_of(scoring, model, data[1])
     if model is not None and not is_nearest(model):
         return RefittedModel(model, data, scoring=scoring, task=task, n_jobs=n_jobs)

@@ -65,17 +65,7 @@ def is_nearest(model: Any) -> bool:
 class NearestModel:
     """Checked data, and how predictions and scores come from the nearest members.
 
-    Parameters
-    ----------
-    data : tuple
-        X_train, y_train, X_test and y_test, as the user passed them.
-    neighbours : Spec
-        Their number, weights and metric.
-    scoring : str or callable
-    task : "classification" or "regression"
-    n_jobs : int or None
-    also : array, optional
-        Labels that may come to those of the data.
+    `data` is X_train, y_train, X_test and y_test, as the user passed them; `also` are labels that may come to theirs.
     """
 
     def __init__(
@@ -139,21 +129,10 @@ class NearestModel:
         """Return class codes, in the order of the classes, or numbers as they are."""
         return as_responses(labels, name) if self._codes is None else self._codes.encode(labels, name)
 
-    def decode(self, answers: AnyArray) -> AnyArray:
-        """Return labels for class codes, or numbers as they are."""
-        if self._codes is None:
-            return answers
-        return np.asarray(self._codes.classes)[answers.astype(np.int64)]
-
     def predict(self, answers: AnyArray, distances: FloatArray, counts: IndexArray, queries: IndexArray) -> FloatArray:
-        """Return class codes or numbers from the labels and distances of the nearest members, of which some exist.
+        """Return class codes or numbers from the labels and distances of the nearest members of some queries.
 
-        Parameters
-        ----------
-        answers, distances : arrays of shape (n_predictions, depth)
-            Labels and distances of the nearest members of a query.
-        counts, queries : int64 arrays of shape (n_predictions,)
-            How many of them there are, and which query it is.
+        Lists have shape (n_predictions, depth), and `counts` says how many members of each there are.
         """
         k = self._neighbours.k
         weights = self._weigh(distances, counts, queries)
@@ -177,27 +156,18 @@ class NearestModel:
 
     def score(self, predicted: FloatArray) -> float:
         """Return the score of class codes or numbers."""
-        answers = self.decode(predicted)
-        if self._codes is None:
-            return ask(self._scorer, FixedRegressor(answers), self.queries, self._truth, self._scoring)
-        classes = np.asarray(self._codes.classes)
-        return ask(self._scorer, FixedClassifier(answers, classes), self.queries, self._truth, self._scoring)
+        model: Any = FixedRegressor(predicted)
+        if self._codes is not None:
+            classes = np.asarray(self._codes.classes)
+            model = FixedClassifier(classes[predicted.astype(np.int64)], classes)
+        return ask(self._scorer, model, self.queries, self._truth, self._scoring)
 
     def scores_while_joining(
         self, members: IndexArray, added: IndexArray, sizes: IndexArray, *, progress: bool
     ) -> FloatArray:
-        """Return the scores at some sizes of a training set that grows.
+        """Return the scores of a training set that grows from its members by points that are added, in order.
 
-        Parameters
-        ----------
-        members : int64 array
-            Training indices that are in from the start.
-        added : int64 array
-            Training indices that join, in order.
-        sizes : int64 array of shape (n_steps,)
-            How many newcomers have joined at each step, ascending.
-        progress : bool
-            Whether to show a bar.
+        At each step, this many newcomers have joined, ascending; shape (n_steps,).
         """
         joins = np.full(self.n_train, len(sizes))
         joins[members] = 0
@@ -226,18 +196,10 @@ class NearestModel:
     def scores_while_relabelled(
         self, order: IndexArray, relabelled: AnyArray, counts: IndexArray, *, progress: bool
     ) -> FloatArray:
-        """Return the scores while points get new labels; their neighbours stay, so one search serves all steps.
+        """Return the scores while points get new labels, in order; their neighbours stay, so one search serves all.
 
-        Parameters
-        ----------
-        order : int64 array
-            Training indices, in the order in which they are relabelled.
-        relabelled : array of shape (n_train,)
-            Their new labels; those of the others are not looked at.
-        counts : int64 array of shape (n_steps,)
-            How many have their new label at each step, ascending.
-        progress : bool
-            Whether to show a bar.
+        Of all labels, shape (n_train,), those of the points in order are looked at. At each step, this many points have
+        their new label, ascending; shape (n_steps,).
         """
         labels_after = self.encode(relabelled, "the new labels")
         changes = np.full(self.n_train, len(counts))

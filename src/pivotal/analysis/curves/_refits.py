@@ -16,6 +16,7 @@ from pivotal.core.labels import as_labels, as_responses, check_same_kind
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import count_workers
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_same_length
 
 
 class RefittedModel:
@@ -23,18 +24,8 @@ class RefittedModel:
 
     Features go to the model as they are: a pipeline may want a data frame with text in it. Where only one class is
     left, any classifier predicts that class, so none is fitted. Without any point, no class is predicted and the score
-    is 0; a regression then predicts 0.
-
-    Parameters
-    ----------
-    model : estimator
-        Classifier or regressor; it is cloned, not changed.
-    data : tuple
-        X_train, y_train, X_test and y_test, as the user brought them.
-    scoring : str or callable
-    task : "classification" or "regression"
-    n_jobs : int or None
-        Models fitted at once.
+    is 0; a regression then predicts 0. The estimator is cloned, not changed, and as many are fitted at once as there
+    are jobs.
     """
 
     def __init__(
@@ -55,14 +46,8 @@ class RefittedModel:
         self._truth: AnyArray = read(y_test, "y_test")
         if task == "classification":
             check_same_kind(self.labels, self._truth)
-        for x_name, X, y_name, y in (
-            ("X_train", self._X, "y_train", self.labels),
-            ("X_test", self._X_test, "y_test", self._truth),
-        ):
-            if X.shape[0] != len(y):
-                raise ValueError(
-                    f"{x_name} and {y_name} must have the same length; got {X.shape[0]} rows and {len(y)} labels."
-                )
+        check_same_length(self._X, self.labels, "X_train", "y_train")
+        check_same_length(self._X_test, self._truth, "X_test", "y_test")
 
     @property
     def n_train(self) -> int:

@@ -8,20 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis._ranked_inputs import (
-    ScoresLike,
-    as_count,
-    as_counts,
-    as_indices,
-    as_order,
-    describe,
-    name_of,
-)
+from pivotal.analysis._ranked_inputs import ScoresLike, as_count, as_counts, as_indices, as_order, describe, name_of
 from pivotal.analysis.curves.curve import Curve
 from pivotal.core.config import Resources
 from pivotal.core.given import default
 from pivotal.core.random import RandomState, as_generator
-from pivotal.core.types import IndexArray
 
 
 def removal_curve(
@@ -173,7 +164,10 @@ def selection_curve(
     run = make_model(data, model, near, scoring, resources.n_jobs)
     # Two streams, so that the warm start does not depend on whether the order is random too.
     first, second = as_generator(random_state).spawn(2)
-    warm = _as_warm_start(warm_start, run.n_train, first)
+    if np.ndim(warm_start) == 0:
+        warm = first.permutation(run.n_train)[: as_count(warm_start, run.n_train, "warm_start")]
+    else:
+        warm = as_indices(warm_start, run.n_train, "warm_start")
     queue = as_order(order, values, run.n_train, second)
     queue = queue[~np.isin(queue, warm)]
     counts = as_counts(steps, len(queue), run.n_train, default=default_steps(model))
@@ -186,9 +180,3 @@ def selection_curve(
         **run.settings,
     }
     return Curve(counts, scores, label=name_of(values, order) if label is None else label, settings=settings)
-
-
-def _as_warm_start(warm_start: Any, n_train: int, rng: np.random.Generator) -> IndexArray:
-    if np.ndim(warm_start) == 0:
-        return rng.permutation(n_train)[: as_count(warm_start, n_train, "warm_start")]
-    return as_indices(warm_start, n_train, "warm_start")

@@ -77,21 +77,14 @@ def as_task(scoring: Scoring, model: Any, y: Any) -> TaskName:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A score that is the sum over the queries.
-
-    Parameters
-    ----------
-    name : str
-        One of `SUMS`.
-    targets : float64 array of shape (n_queries,)
-        True classes as codes, or true numbers.
-    shares : float64 array of shape (n_queries,)
-        What a query counts.
-    """
+    """A score that is the sum over the queries; one of `SUMS`."""
 
     name: str
     targets: FloatArray
+    """True classes as codes, or true numbers; shape (n_queries,)."""
+
     shares: FloatArray
+    """What a query counts; shape (n_queries,)."""
 
     @classmethod
     def of(cls, name: str, targets: AnyArray) -> Sum:
@@ -137,37 +130,15 @@ class _FixedPredictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
 
 class FixedClassifier(ClassifierMixin, _FixedPredictions):  # type: ignore[misc]
-    """Predicts classes.
-
-    Parameters
-    ----------
-    predictions : array of shape (n_queries,)
-        What it predicts.
-    classes : array of shape (n_classes,)
-        All there are.
-    """
+    """Predicts a class for each query, of all classes that there are."""
 
     def __init__(self, predictions: Any = None, classes: Any = None) -> None:
         super().__init__(predictions)
-        self.classes = classes
-
-    @property
-    def classes_(self) -> Any:
-        """All classes there are."""
-        return self.classes
+        self.classes = self.classes_ = classes
 
 
 class FixedRegressor(RegressorMixin, _FixedPredictions):  # type: ignore[misc]
-    """Predicts numbers.
-
-    Parameters
-    ----------
-    predictions : array of shape (n_queries,)
-        What it predicts.
-    """
-
-    def __init__(self, predictions: Any = None) -> None:
-        super().__init__(predictions)
+    """Predicts a number for each query."""
 
 
 def ask(scorer: Callable[[Any, Any, Any], float], model: Any, X_test: Any, y_test: Any, scoring: Scoring) -> float:
