@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import pivotal
+from pivotal.analysis._evidence import rejected
 from pivotal.analysis.retrieval import (
     BM25,
     advise_retrieval,
@@ -22,7 +23,6 @@ from pivotal.analysis.retrieval import (
     relevance_from_judge,
     study_retrieval,
 )
-from pivotal.analysis.retrieval._evidence import rejected
 from pivotal.cli import main
 
 

@@ -1,4 +1,4 @@
-"""Rows that are equal, rows that are linked to each other, and groups of them in conflict."""
+"""Rows that are equal, rows that are linked to each other, and groups of them in conflict; classes of near rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from pivotal.core.types import AnyArray, IndexArray
+from pivotal.core.types import AnyArray, CodeArray, IndexArray
 from pivotal.core.validation import is_sparse
 
 
@@ -61,3 +61,10 @@ def in_conflict(group: IndexArray, labels: AnyArray) -> npt.NDArray[np.bool_]:
         n_labels = pd.Series(codes[grouped]).groupby(group[grouped]).transform("nunique")
         conflicts[grouped] = n_labels.to_numpy() > 1
     return conflicts
+
+
+def count_classes(labels: CodeArray, n_classes: int) -> CodeArray:
+    """Return how often each class is among the labels of each row; shape (n_rows, n_classes)."""
+    counts = np.zeros((len(labels), n_classes), np.int32)
+    np.add.at(counts, (np.arange(len(labels))[:, np.newaxis], labels), 1)
+    return counts

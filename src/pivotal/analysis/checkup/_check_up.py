@@ -101,16 +101,14 @@ class CheckUp(Mapping[str, Finding]):
         for finding in self._findings.values():
             lines = finding.to_frame()
             more = lines.drop(columns=["id", "score"])
-            words = (
-                [_describe_record(record) for record in more.to_dict("records")] if more.shape[1] else [""] * len(lines)
-            )
+            records = more.to_dict("records") if more.shape[1] else [{}] * len(lines)
             columns = {
                 "finding": finding.name,
                 "about": finding.about,
                 "row": lines.index.to_numpy(),
                 "id": [str(name) for name in lines["id"]],
                 "score": lines["score"].to_numpy(),
-                "details": words,
+                "details": [_describe_record(record) for record in records],
             }
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
@@ -154,32 +152,19 @@ class CheckUp(Mapping[str, Finding]):
                     f"a condition must be the name of a finding, any, or such as label_errors>0.01; got {condition!r}."
                 )
             name = match["name"].replace("-", "_")
-            found.append(
-                (name if name == "any" else check_name(name, "a condition"), _number(match["most"], condition))
-            )
+            name = name if name == "any" else check_name(name, "a condition")
+            found.append((name, _number(match["most"], condition)))
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the scores of rows that were not found, ready for JSON."""
-        return {
-            "n_rows": len(self.ids),
-            "settings": dict(self.settings),
-            "findings": [
-                {
-                    **finding.to_dict(),
-                    "rows": [
-                        {"row": int(row), **_plain(record)}
-                        for row, record in zip(
-                            finding.rows.tolist(), finding.to_frame().to_dict("records"), strict=True
-                        )
-                    ],
-                    "table": []
-                    if finding.table is None
-                    else [_plain(record) for record in finding.table.to_dict("records")],
-                }
-                for finding in self._findings.values()
-            ],
-        }
+        findings = []
+        for finding in self._findings.values():
+            places, lines = finding.rows.tolist(), finding.to_frame().to_dict("records")
+            rows = [{"row": row, **_plain(record)} for row, record in zip(places, lines, strict=True)]
+            table = [] if finding.table is None else [_plain(one) for one in finding.table.to_dict("records")]
+            findings.append({**finding.to_dict(), "rows": rows, "table": table})
+        return {"n_rows": len(self.ids), "settings": dict(self.settings), "findings": findings}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write all findings: .json holds everything, .csv and .parquet a line for each row that was found.

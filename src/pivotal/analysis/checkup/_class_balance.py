@@ -10,18 +10,7 @@ from pivotal.core.types import AnyArray, CodeArray
 
 
 def find_imbalance(codes: CodeArray, classes: AnyArray, ids: AnyArray, threshold: float) -> Finding:
-    """Find rows of classes that have less than a part of an equal share.
-
-    Parameters
-    ----------
-    codes : int32 array of shape (n_rows,)
-        Class codes.
-    classes : array of shape (n_classes,)
-        What the codes stand for.
-    ids : array of shape (n_rows,)
-    threshold : float
-        Part of an equal share.
-    """
+    """Find rows of classes, by their codes, that have less than a part of an equal share, the threshold."""
     counts = np.bincount(codes, minlength=len(classes))
     share = counts / len(codes) * len(classes)
     scores = np.minimum(1.0, share)[codes]

@@ -42,16 +42,8 @@ def closeness_by_chance(
     usual one to the nearest, at which chance explains at most half of them, if there are more than chance brings in one
     table of a thousand.
 
-    Parameters
-    ----------
-    distances : float array of shape (n_known, depth)
-        Distances to the nearest rows.
-    start : int array of shape (n_known,)
-        Place of the nearest that is not equal.
-    closest, scale : float arrays of shape (n_known,)
-        Distance to it, and to the tenth from there.
-    n_rows : int
-        Rows of the table.
+    In each list of distances, shape (n_known, depth), the nearest that is not equal is at `start`; `closest` is the
+    distance to it, and `scale` that to the tenth from there. The table has n_rows.
     """
     enough = start + N_NEAR <= distances.shape[1]
     if not enough.any():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below
-from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.types import AnyArray
 
 _FEWEST: Final = 20  # this many different integers are no coincidence
 _DIFFERENT: Final = 0.9  # part of the rows that must differ; the others may be copies of rows
@@ -40,38 +40,26 @@ def find_missing(content: pd.DataFrame, ids: AnyArray, threshold: float) -> Find
 
 
 def find_column_faults(content: pd.DataFrame, thresholds: dict[str, float | None]) -> list[Finding]:
-    """Find columns that are empty, constant, or different in every row and merely names of them.
-
-    Parameters
-    ----------
-    content : pandas DataFrame
-        The columns as they came, missing cells as NaN or None.
-    thresholds : dict
-        By name of the finding.
-    """
+    """Find columns, as they came, that are empty, constant, or different in every row and merely names of them."""
     names = np.array([str(name) for name in content.columns], dtype=object)
+    columns = [content.iloc[:, place] for place in range(content.shape[1])]
     filled = 1.0 - content.isna().to_numpy().mean(axis=0)
-    differing = np.array([_differing(content.iloc[:, place]) for place in range(content.shape[1])])
-    naming = np.array([_names_rows(names[place], content.iloc[:, place]) for place in range(content.shape[1])])
-    return [
-        _of_columns("empty_columns", filled, names, thresholds, "no content, or hardly any"),
-        _of_columns("constant_columns", np.where(filled > 0.0, differing, 1.0), names, thresholds, "always the same"),
-        _of_columns(
-            "id_columns", np.where(naming, 0.0, 1.0), names, thresholds, "different in every row, as names are"
-        ),
-    ]
-
-
-def _of_columns(
-    name: str, scores: FloatArray, names: AnyArray, thresholds: dict[str, float | None], what: str
-) -> Finding:
-    threshold = float(thresholds[name] or 0.0)
-    found = names[scores < max(threshold, np.nextafter(0.0, 1.0))]
-    few = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-    sentence = f"{count_of(len(found), 'column')} of {len(names)}: {what}{f' ({few})' if few else ''}."
-    if not len(found):
+    differing = np.array([_differing(column) for column in columns])
+    naming = np.array([_names_rows(name, column) for name, column in zip(names, columns, strict=True)])
+    findings = []
+    for name, scores, what in (
+        ("empty_columns", filled, "no content, or hardly any"),
+        ("constant_columns", np.where(filled > 0.0, differing, 1.0), "always the same"),
+        ("id_columns", np.where(naming, 0.0, 1.0), "different in every row, as names are"),
+    ):
+        threshold = max(float(thresholds[name] or 0.0), np.nextafter(0.0, 1.0))
+        found = names[scores < threshold]
         sentence = f"None of {count_of(len(names), 'column')}: {what}."
-    return found_below(name, scores.astype(np.float64), max(threshold, np.nextafter(0.0, 1.0)), names, sentence)
+        if len(found):
+            few = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+            sentence = f"{count_of(len(found), 'column')} of {len(names)}: {what}{f' ({few})' if few else ''}."
+        findings.append(found_below(name, scores, threshold, names, sentence))
+    return findings
 
 
 def _differing(column: pd.Series[Any]) -> float:

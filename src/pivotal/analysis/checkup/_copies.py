@@ -40,16 +40,8 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
     """Find rows that are equal, and rows nearer to each other than chance would bring them.
 
     A row's score is the distance to its nearest that is not equal, over the larger of the distance to its tenth and a
-    floor. `closeness_by_chance` says what the threshold and the floor are.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_rows, n_features)
-    near, distances : arrays of shape (n_rows, depth)
-        Nearest rows of each row.
-    ids : array of shape (n_rows,)
-    threshold : float or None
-        Instead of the one that chance decides; the floor is then the usual distance to the nearest.
+    floor. `closeness_by_chance` says what the threshold and the floor are; where a threshold is given, the floor is the
+    usual distance to the nearest.
     """
     n_rows = len(ids)
     first = equal_rows(X)
@@ -79,23 +71,13 @@ def find_copies(X: Any, near: AnyArray, distances: FloatArray, ids: AnyArray, th
     pairs = (distances <= reach[:, np.newaxis]) & unequal & copied[:, np.newaxis]
     ones, places = np.nonzero(pairs)
     linked = merge_components(first.astype(np.int64), ones, near[ones, places].astype(np.int64))
-    details = {"nearest": ids[near[rows, start]], "distance": closest}
-    return Copies(
-        equal,
-        number_groups(linked),
-        scale,
-        close.part,
-        _exact(equal, ids),
-        found_below(
-            "near_duplicates",
-            ratio,
-            close.part,
-            ids,
-            f"{count_of(int(flagged.sum()), 'row')} of {n_rows} {'is' if flagged.sum() == 1 else 'are'} nearly equal "
-            f"to another: nearer than {close.part:.2g} of the usual distance.",
-            details=details,
-        ),
+    sentence = (
+        f"{count_of(int(flagged.sum()), 'row')} of {n_rows} {'is' if flagged.sum() == 1 else 'are'} nearly equal "
+        f"to another: nearer than {close.part:.2g} of the usual distance."
     )
+    details = {"nearest": ids[near[rows, start]], "distance": closest}
+    found = found_below("near_duplicates", ratio, close.part, ids, sentence, details=details)
+    return Copies(equal, number_groups(linked), scale, close.part, _exact(equal, ids), found)
 
 
 def _exact(equal: IndexArray, ids: AnyArray) -> Finding:
@@ -148,19 +130,11 @@ def find_leakage(
     copies: Copies,
     threshold: float | None,
 ) -> Finding:
-    """Find training rows that are equal or nearly equal to a test row.
+    """Find training rows that are equal or nearly equal to a test row, by the nearest training rows of each test row.
 
-    Parameters
-    ----------
-    X, X_test : arrays or sparse matrices
-    near, distances : arrays of shape (n_test, depth)
-        Nearest training rows of each test row.
-    ids : array of shape (n_rows,)
-    copies : Copies
-    threshold : float or None
-        As that of near duplicates where nothing is said.
+    The threshold is that of near duplicates where nothing is said.
     """
-    limit = copies.threshold if threshold is None else threshold
+    limit = max(copies.threshold if threshold is None else threshold, np.nextafter(0.0, 1.0))
     n_rows, n_test = len(ids), X_test.shape[0]
     ratio = np.ones(n_rows)
     scale = np.where(copies.scale > 0.0, copies.scale, np.inf)[near]
@@ -178,7 +152,7 @@ def find_leakage(
     known, first = np.unique(there, return_index=True)
     ratio[shared] = 0.0
     twin[shared] = first[np.searchsorted(known, here[shared])]
-    flagged = ratio < max(limit, np.nextafter(0.0, 1.0))
+    flagged = ratio < limit
     n_seen = int(np.isin(there, here).sum())
     sentence = f"No training row is equal or nearly equal to one of the {n_test} test rows."
     if flagged.any():
@@ -186,4 +160,4 @@ def find_leakage(
             f"{count_of(int(flagged.sum()), 'training row')} of {n_rows} are in the test set or nearly so; {n_seen} of "
             f"{n_test} test rows ({n_seen / n_test:.1%}) are equal to a training row."
         )
-    return found_below("leakage", ratio, max(limit, np.nextafter(0.0, 1.0)), ids, sentence, details={"test_row": twin})
+    return found_below("leakage", ratio, limit, ids, sentence, details={"test_row": twin})

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from pivotal.analysis._linked_rows import count_classes
 from pivotal.core.types import CodeArray
 from pivotal.neighbors import blocks
 
@@ -15,22 +16,12 @@ _CELLS: Final = 2**22  # votes counted at once
 
 
 def vote(near: CodeArray, codes: CodeArray, n_classes: int) -> CodeArray:
-    """Return the class that most of the rows named in each list have; of several, that of the nearest.
-
-    Parameters
-    ----------
-    near : int array of shape (n_rows, k)
-        Lists of rows, nearest first.
-    codes : int array
-        Class codes of the rows.
-    n_classes : int
-    """
+    """Return the class that most rows of each list, nearest first, have; of several, that of the nearest."""
     n_rows, k = near.shape
     winner = np.empty(n_rows, np.int32)
     for rows in blocks(n_rows, max(1, _CELLS // (n_classes + k))):
         labels = codes[near[rows]]
         at = np.arange(len(labels))[:, np.newaxis]
-        counts = np.zeros((len(labels), n_classes), np.int32)
-        np.add.at(counts, (at, labels), 1)
+        counts = count_classes(labels, n_classes)
         winner[rows] = labels[at[:, 0], counts[at, labels].argmax(axis=1)]  # the first of those with the most votes
     return winner

@@ -18,15 +18,8 @@ def find_outliers(near: AnyArray, distances: FloatArray, ids: AnyArray, threshol
     """Find rows whose ten nearest are unusually far away.
 
     The score is the median of the mean distance to the ten nearest over the row's own, at most 1: at 0.25 a row's
-    neighbours are four times as far away as usual. The fence is taken of logarithms, as distances are skewed.
-
-    Parameters
-    ----------
-    near, distances : arrays of shape (n_rows, depth)
-        Nearest rows of each row.
-    ids : array of shape (n_rows,)
-    threshold : float or None
-        Instead of the fence.
+    neighbours are four times as far away as usual. Unless there is a threshold, a fence of logarithms decides, as
+    distances are skewed.
     """
     mean = distances[:, :N_NEAR].mean(axis=1)
     usual = float(np.median(mean))

@@ -30,18 +30,7 @@ def find_order(
 
     A row's score is the mean, over its ten nearest that are not equal to it, of the share of the other rows that stand
     no farther from it in the table. Its mean over the rows is compared with that of shuffled tables. Labels are
-    compared by the number of rows with the label of the row before.
-
-    Parameters
-    ----------
-    near, distances : arrays of shape (n_rows, depth)
-        Nearest rows of each row.
-    y : array of shape (n_rows,) or None
-    ids : array of shape (n_rows,)
-    threshold : float
-        p-value below which the order is not random.
-    rng : Generator
-        Shuffles.
+    compared by the number of rows with the label of the row before. The threshold is for the p-value.
     """
     n_rows = len(ids)
     nearest, unequal = near[:, :N_NEAR], distances[:, :N_NEAR] > 0.0

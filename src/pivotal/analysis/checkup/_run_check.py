@@ -20,7 +20,7 @@ from pivotal.analysis.checkup._nearest_rows import KEPT, N_NEAR
 from pivotal.analysis.checkup._outliers import find_outliers
 from pivotal.analysis.checkup._row_order import find_order
 from pivotal.analysis.checkup._weak_groups import find_clusters, find_weak_groups, how_good
-from pivotal.analysis.checkup._worth import find_harmful, find_idle, value_rows
+from pivotal.analysis.checkup._worth import find_harmful, find_idle
 from pivotal.analysis.label_errors import LabelErrors, find_label_errors
 from pivotal.analysis.label_errors._find import classes_among
 from pivotal.core.config import Resources
@@ -33,6 +33,7 @@ from pivotal.core.version import __version__
 from pivotal.neighbors import KeptLists, as_index, blocks
 from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
+from pivotal.valuation.from_neighbors import value_from_neighbors
 
 _NEEDS_LABELS: Final = ("label_errors", "conflicts", "class_imbalance", "weak_groups", "harmful")
 _TOLERANCE: Final = 1e-9  # lists of what is kept suffice for it
@@ -263,7 +264,7 @@ def _harmful(given: _Given, kept: KeptLists, threshold: float, k: int, resources
         near, _ = _search(kept, given.test, kept.depth, resources.budget)
     how: dict[str, Any] = {"utility": "regression" if given.regression else "soft", "tol": _TOLERANCE}
     how |= {"n_jobs": resources.n_jobs, "progress": resources.progress}
-    values = value_rows(near, given.y, given.targets, min(k, kept.depth), how)
+    values = value_from_neighbors(near.astype(np.int64), given.y, given.targets, k=min(k, kept.depth), **how)
     return find_harmful(values, given.ids, threshold)
 
 
@@ -335,20 +336,20 @@ def _read(X: Any, y: Any, columns: pd.DataFrame | None, ids: npt.ArrayLike | Non
     n_rows = features.shape[0]
     if len(content) != n_rows and not content.empty:
         raise ValueError(f"columns must have a line for each of the {n_rows} rows of X; got {len(content)}.")
-    names = as_ids(ids_of(X, ids), n_rows)
-    nothing: CodeArray = np.zeros(n_rows, np.int32)
+    given = _Given(
+        features, content, None, np.zeros(n_rows, np.int32), np.empty(0), False, as_ids(ids_of(X, ids), n_rows)
+    )
     if y is None:
-        return _Given(features, content, None, nothing, np.empty(0), regression=False, ids=names)
+        return given
     array = as_array(y)
     fractions = array.dtype.kind == "f" and bool((array[np.isfinite(array)] % 1.0 != 0.0).any())
-    if task == "regression" or (task == "auto" and fractions):
-        labels: AnyArray = as_responses(y, "y")
-        check_same_length(features, labels, "X", "y")
-        return _Given(features, content, labels, nothing, np.empty(0), regression=True, ids=names)
-    labels = as_labels(y, "y")
+    regression = task == "regression" or (task == "auto" and fractions)
+    labels = as_responses(y, "y") if regression else as_labels(y, "y")
     check_same_length(features, labels, "X", "y")
+    if regression:
+        return replace(given, y=labels, regression=True)
     known, codes, _ = ClassCodes.encoding(labels, classes=classes_among(labels, said=task != "auto"))
-    return _Given(features, content, labels, codes, np.asarray(known.classes), regression=False, ids=names)
+    return replace(given, y=labels, codes=codes, classes=np.asarray(known.classes))
 
 
 def _as_frame(X: Any) -> pd.DataFrame:

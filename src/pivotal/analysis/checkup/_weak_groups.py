@@ -8,9 +8,9 @@ from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from pivotal.analysis._evidence import rejected
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below
 from pivotal.analysis.checkup._nearest_rows import vote
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
@@ -23,17 +23,7 @@ _FITTED: Final = 20_000  # rows that clusters are learned from
 
 
 def how_good(near: CodeArray, y: AnyArray, n_classes: int) -> FloatArray:
-    """Return how well each row is predicted by its nearest: 1 or 0 for classes, a part of 1 for numbers.
-
-    Parameters
-    ----------
-    near : int array of shape (n_rows, k)
-        Nearest rows of each row.
-    y : array of shape (n_rows,)
-        Class codes, or numbers.
-    n_classes : int
-        0 for numbers.
-    """
+    """Return how well each row is predicted by its nearest: 1 or 0 for classes, a part of 1 for numbers (0 classes)."""
     if n_classes:
         right: FloatArray = (vote(near, y, n_classes) == y).astype(np.float64)
         return right
@@ -66,18 +56,7 @@ def find_weak_groups(
     """Find groups that are predicted worse than a part of what is usual, beyond chance.
 
     Each group is compared with all other rows by a one-sided test of means, at 1 % for all groups together (Holm).
-
-    Parameters
-    ----------
-    good : float array of shape (n_rows,)
-        How well each row is predicted.
-    groups : dict of arrays of shape (n_rows,)
-        Ways to group the rows: class, owner, cluster.
-    ids : array of shape (n_rows,)
-    threshold : float
-        Part of what is usual.
-    regression : bool
-        Whether numbers are predicted.
+    There are several ways to group the rows, by name: class, owner, cluster.
     """
     usual = float(good.mean())
     parts = [_of_one_kind(kind, members, good, usual) for kind, members in groups.items()]
@@ -85,7 +64,7 @@ def find_weak_groups(
     scores = np.ones(len(good))
     worst = np.full(len(good), "", dtype=object)
     if len(table):
-        table["weak"] = _holm(table["p_value"].to_numpy()) & (table["ratio"] < threshold).to_numpy()
+        table["weak"] = rejected(table["p_value"].to_numpy(), _LEVEL, "holm") & (table["ratio"] < threshold).to_numpy()
         table = table.sort_values(["weak", "ratio"], ascending=[False, True], kind="stable", ignore_index=True)
         for row in table[table["weak"]].to_dict("records"):
             ratio = float(row["ratio"])
@@ -128,13 +107,3 @@ def _of_one_kind(kind: str, members: AnyArray, good: FloatArray, usual: float) -
             "p_value": [NormalDist().cdf(one) if math.isfinite(one) else 1.0 for one in z.tolist()],
         }
     )
-
-
-def _holm(p_values: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which hypotheses are rejected so that the chance of any mistake is at most the level."""
-    order = np.argsort(p_values, kind="stable")
-    limits = _LEVEL / (len(p_values) - np.arange(len(p_values)))
-    passed = np.cumprod(p_values[order] <= limits).astype(np.bool_)
-    rejected = np.zeros(len(p_values), np.bool_)
-    rejected[order] = passed
-    return rejected

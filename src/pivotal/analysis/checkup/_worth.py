@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pivotal.analysis.checkup._finding import Finding, count_of, found_below, skipped
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.results.values import Values
-from pivotal.valuation.from_neighbors import value_from_neighbors
 
 
 def find_idle(near: AnyArray, ids: AnyArray, k: int, threshold: float | None, *, by_test: bool) -> Finding:
     """Find rows that are among the k nearest of no query.
 
-    Without them every such prediction stays as it is, so they can all go at once.
-
-    Parameters
-    ----------
-    near : int array of shape (n_queries, at least k)
-        Nearest rows of each query.
-    ids : array of shape (n_rows,)
-    k : int
-        Number of neighbours that vote.
-    threshold : float or None
-        Queries over k; by default a row with no query at all is found.
-    by_test : bool
-        Whether the queries are test rows, rather than the rows themselves.
+    Without them every such prediction stays as it is, so they can all go at once. The threshold is of queries over k;
+    by default a row with no query at all is found. Queries are the rows themselves, or test rows.
     """
     counts = np.bincount(near[:, :k].ravel(), minlength=len(ids))
     limit = 1.0 / k if threshold is None else threshold
@@ -40,36 +26,8 @@ def find_idle(near: AnyArray, ids: AnyArray, k: int, threshold: float | None, *,
     return found_below("no_value", scores, limit, ids, sentence, details={"queries": counts})
 
 
-def value_rows(near: AnyArray, y: AnyArray, targets: AnyArray | None, k: int, how: dict[str, Any]) -> Values:
-    """Return soft-label Banzhaf values of rows, or those for numbers, from lists that were found.
-
-    Parameters
-    ----------
-    near : int array of shape (n_queries, depth)
-        Nearest rows of each query.
-    y : array of shape (n_rows,)
-        Labels.
-    targets : array of shape (n_queries,) or None
-        Labels of the queries; None where the rows are the queries.
-    k : int
-        Number of neighbours that vote.
-    how : dict
-        The game, and how to compute.
-    """
-    return value_from_neighbors(near.astype(np.int64), y, targets, k=k, **how)
-
-
 def find_harmful(values: Values, ids: AnyArray, threshold: float) -> Finding:
-    """Find rows whose value is negative beyond doubt, at a false discovery rate.
-
-    Parameters
-    ----------
-    values : Values
-        With standard errors over the queries.
-    ids : array of shape (n_rows,)
-    threshold : float
-        False discovery rate.
-    """
+    """Find rows whose value is negative beyond doubt, at a false discovery rate, the threshold."""
     if values.query_standard_error is None:
         return skipped("harmful", ids, "one query says nothing about others.")
     signs = values.sign(min(max(threshold, np.nextafter(0.0, 1.0)), 1.0 - 1e-9))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from pivotal.analysis.retrieval._evidence import evidence_of, rejected
+from pivotal.analysis._evidence import evidence_of, rejected
 from pivotal.core.config import Resources
 from pivotal.core.games import Game
 from pivotal.core.games.definition import check_option

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from pivotal.analysis.retrieval._evidence import evidence_of, rejected
+from pivotal.analysis._evidence import evidence_of, rejected
 from pivotal.core.config import Resources
 from pivotal.core.games import Game
 from pivotal.core.games.definition import check_option

@@ -7,13 +7,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.analysis._linked_rows import count_classes
 from pivotal.analysis.label_errors._leaves import as_trees_have_it, votes_of_leaves
 from pivotal.analysis.label_errors._nearest import ask_nearest, one_hot
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.games import Soft
 from pivotal.core.progress import tqdm
 from pivotal.core.semivalues import Banzhaf
-from pivotal.core.types import AnyArray, CodeArray, FloatArray
+from pivotal.core.types import CodeArray, FloatArray
 from pivotal.neighbors import Index, blocks
 from pivotal.neighbors.lists import leave_out_own
 
@@ -67,7 +68,7 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
         votes, nearest = _sample_votes(data, n_sampled, seed, progress=progress)
     if forest is not None:
         votes = votes + votes_of_leaves(forest, as_trees_have_it(data.X), ones.toarray(), progress=progress)
-    few = _counted(nearest, data.n_classes)
+    few = count_classes(nearest, data.n_classes)
     own = votes[rows, codes] / votes.sum(axis=1)
     # Either jury will do: votes of many neighbours know label errors better, the nearest five know small clusters.
     confirmed = (votes[rows, codes] >= _ENOUGH * votes.max(axis=1)) | (few[rows, codes] >= few.max(axis=1))
@@ -97,10 +98,3 @@ def _sample_votes(data: SelectionData, n_sampled: int, seed: int, *, progress: b
             nearest[part] = labels[:, :_PLURALITY]
             bar.update(part.stop - part.start)
     return votes / reach.sum(), nearest
-
-
-def _counted(labels: CodeArray, n_classes: int) -> AnyArray:
-    """Return how often each class is among the labels of each row."""
-    counts = np.zeros((len(labels), n_classes), np.int32)
-    np.add.at(counts, (np.arange(len(labels))[:, np.newaxis], labels), 1)
-    return counts

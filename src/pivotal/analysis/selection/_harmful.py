@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pivotal.analysis._linked_rows import count_classes
 from pivotal.analysis.selection._expectation import Estimation
 from pivotal.analysis.selection._rivals import RankedMethod
 from pivotal.analysis.selection._selection_data import SelectionData
@@ -274,10 +275,8 @@ def _rejected(data: SelectionData, k: int) -> npt.NDArray[np.bool_]:
     rejected = np.empty(n_rows, np.bool_)
     for part in blocks(n_rows, index.block_size(k, data.max_memory)):
         near = data.codes[index.search_self(part.start, part.stop, k)[0]]
-        votes = np.zeros((len(near), data.n_classes), np.int32)
-        rows = np.arange(len(near))
-        np.add.at(votes, (rows[:, np.newaxis], near), 1)
-        rejected[part] = votes[rows, data.codes[part]] < votes.max(axis=1)
+        votes = count_classes(near, data.n_classes)
+        rejected[part] = votes[np.arange(len(near)), data.codes[part]] < votes.max(axis=1)
     return rejected
 
 
