@@ -14,7 +14,7 @@ from pivotal.core.games import Game
 from pivotal.core.games.definition import check_option
 from pivotal.core.random import check_random_state
 from pivotal.core.semivalues import Semivalue
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.validation import check_share
 from pivotal.valuation.retrieval.problem_values import value_problem
 from pivotal.valuation.retrieval.retrieval_facts import full_utilities, group_names
@@ -115,7 +115,10 @@ def advise_retrieval(
     judging, choosing = problem.part(np.sort(order[:n_unseen])), problem.part(np.sort(order[n_unseen:]))
     owners = None if by == "document" else np.asarray(group_names(groups, problem.documents), dtype=object)
     values = value_problem(choosing, spec, resources, groups=owners)
-    codes = np.arange(len(problem.documents)) if owners is None else _codes(values.ids, owners)
+    codes = np.arange(len(problem.documents))
+    if owners is not None:
+        places = {name: place for place, name in enumerate(values.ids.tolist())}
+        codes = np.array([places[owner] for owner in owners.tolist()], dtype=np.int64)
     changes = _removals(values.values) if how == "remove" else _reweightings(values.values)
     rows = []
     before = {part: full_utilities(part, game, k) for part in (choosing, judging)}
@@ -133,21 +136,11 @@ def advise_retrieval(
     )
     chosen: list[Any] = []
     if table["supported"].any():
-        weights = changes[_best(table)][1]
+        weights = changes[int(np.argmax(np.where(table["supported"], table["gain"], -np.inf)))][1]
         touched = np.flatnonzero(weights != 1.0)
         names_of = values.ids.tolist()
         chosen = [names_of[i] if how == "remove" else (names_of[i], float(weights[i])) for i in touched]
     return Advice(table, chosen, n_queries - n_unseen, n_unseen)
-
-
-def _codes(names: AnyArray, owners: AnyArray) -> IndexArray:
-    places = {name: place for place, name in enumerate(names.tolist())}
-    return np.array([places[owner] for owner in owners.tolist()], dtype=np.int64)
-
-
-def _best(table: pd.DataFrame) -> int:
-    """Row of the largest supported gain."""
-    return int(np.argmax(np.where(table["supported"], table["gain"], -np.inf)))
 
 
 def _removals(values: FloatArray) -> list[tuple[str, FloatArray]]:

@@ -3,8 +3,8 @@
     X, y ──► _selection_data ──┬──► _surroundings   who is near whom; _confirmation: whose label the others confirm
              _wishes ──────────┤    _likeness       how much chosen rows look like the data
                                ├──► _exchange_search, _budget_search    the default method
-                               ├──► _rivals, _rival_libraries           other methods, by name
-                               └──► _expectation, _smallest             what to expect of a selection
+                               ├──► _rivals                             other methods, by name
+                               └──► _expectation                        what to expect of a selection
                                           └──► _selected    one frozen object
     X, y ──► _harmful    rows to omit, if that is shown to help
 

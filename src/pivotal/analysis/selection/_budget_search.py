@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pivotal.analysis.selection._exchange_search import Chosen, ExchangeSearch, enter_all, wished_shares
-from pivotal.analysis.selection._wishes import Wishes
+from pivotal.analysis.selection._wishes import ROUNDING, Wishes
 from pivotal.core.progress import tqdm
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
@@ -18,7 +18,6 @@ from pivotal.kernels.coalition_arrays import Likeness
 
 _TRIED: Final = 8  # groups whose exact gain is computed, of those that look best
 _LOOKED_AT: Final = 4096  # units that are looked at for each place, where there are more
-_SLACK: Final = 1e-9  # what sums of prices may be off by
 
 
 @dataclass(eq=False)
@@ -62,7 +61,7 @@ class _Budget:
         self.spent -= float(self.prices[unit])
 
     def affordable(self, units: IndexArray) -> IndexArray:
-        fits = self.prices[units] <= self.limit * (1 + _SLACK) - self.spent
+        fits = self.prices[units] <= self.limit * (1 + ROUNDING) - self.spent
         return units[fits & ~self.inside[units]]
 
     def best(self, units: IndexArray, *, per_price: bool) -> tuple[int, float]:
@@ -70,16 +69,13 @@ class _Budget:
         units = self.affordable(units)
         if units.size == 0:
             return -1, -np.inf
-        gains = self._guess(units)
-        worth = gains / self.prices[units] if per_price else gains
-        if self.single:
-            top = int(np.argmax(worth))
-            return int(units[top]), float(worth[top])
-        few = np.argsort(-worth, kind="stable")[:_TRIED]
-        exact = np.array([self._try(int(unit)) for unit in units[few]])
-        worth = exact / self.prices[units[few]] if per_price else exact
+        worth = self._guess(units) / (self.prices[units] if per_price else 1.0)
+        if not self.single:
+            units = units[np.argsort(-worth, kind="stable")[:_TRIED]]
+            exact = np.array([self._try(int(unit)) for unit in units])
+            worth = exact / (self.prices[units] if per_price else 1.0)
         top = int(np.argmax(worth))
-        return int(units[few][top]), float(worth[top])
+        return int(units[top]), float(worth[top])
 
     def gain(self, unit: int) -> float:
         """Return what a unit outside adds."""
@@ -87,16 +83,15 @@ class _Budget:
 
     def _guess(self, units: IndexArray) -> FloatArray:
         """Return what units add if their rows had nothing to do with each other: exact for single rows."""
-        chosen = units if self.single else np.concatenate([self.rows(int(unit)) for unit in units])
-        rows = self._order[self._starts[units]] if self.single else chosen
-        scores = self.coalition.now.gains[rows] + self._alike(rows)
         if self.single:
-            alone: FloatArray = scores - self._own(units)
-            return alone
-        ends = np.cumsum(self._starts[units + 1] - self._starts[units])
-        sums: FloatArray = np.add.reduceat(scores, np.concatenate([[0], ends[:-1]]))
-        sums -= self._own(units)
-        return sums
+            rows = self._order[self._starts[units]]
+        else:
+            rows = np.concatenate([self.rows(int(unit)) for unit in units])
+        sums: FloatArray = self.coalition.now.gains[rows] + self._alike(rows)
+        if not self.single:
+            sizes = self._starts[units + 1] - self._starts[units]
+            sums = np.add.reduceat(sums, np.cumsum(sizes) - sizes)
+        return sums - self._own(units)
 
     def _alike(self, rows: IndexArray) -> FloatArray:
         like = self.like
@@ -123,15 +118,7 @@ class _Budget:
 
 
 def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
-    """Choose groups, or rows with prices, within a number of rows or a budget.
-
-    Parameters
-    ----------
-    search : ExchangeSearch
-        Rows, queries, and how selections are judged.
-    wishes : Wishes
-        With groups, prices or both.
-    """
+    """Choose groups, or rows with prices, or groups of these, within a number of rows or a budget."""
     if wishes.quotas is not None:
         raise ValueError("quotas go with single rows and a size; got them with groups or prices. Omit one of them.")
     rng = np.random.default_rng(search.seed)
@@ -163,7 +150,7 @@ def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
             "utility": coalition.utility / float(coalition.lists.weights.sum()),
             "spent": budget.spent,
             "n_groups": int(budget.inside.sum()) if wishes.groups is not None else None,
-            "n_confirmed": int(around.confirmed.sum()),
+            "n_confirmed": int(around.confirmation.confirmed.sum()),
             "kernel": "all pairs" if search.means.of_pairs else "random features",
             "n_rows": data.n_rows,
             **facts,

@@ -42,21 +42,8 @@ def ask_others(data: SelectionData, index: Index, forest: Any, *, seed: int, pro
 
     A label is confirmed if no other has many times its votes, those of the 20 nearest rows and of the rows in the same
     leaves together; or if no other has more among the 5 nearest rows alone; or, if its class is rare, if it has clearly
-    more votes than the class has rows. All rows vote; of very many, some do on all
-    others, unless an approximate index finds who is near.
-
-    Parameters
-    ----------
-    data : SelectionData
-        The rows.
-    index : Index
-        Finds the nearest of them.
-    forest : RandomForestClassifier or None
-        Grown on the rows.
-    seed : int
-        Of the rows that vote, where not all do.
-    progress : bool
-        Whether to show progress bars.
+    more votes than the class has rows. All rows vote; of very many, some that are drawn do on all others, unless an
+    approximate index finds who is near. The forest, if there is one, was grown on the rows.
     """
     codes, rows, ones = data.codes, np.arange(data.n_rows), one_hot(data.codes, data.n_classes)
     n_sampled = max(_FEWEST_VOTERS, _PAIRS // data.n_rows)

@@ -16,6 +16,7 @@ from pivotal.core.progress import tqdm
 from pivotal.core.types import FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.kernels.coalition_arrays import Likeness
+from pivotal.neighbors import blocks
 
 _AT_ONCE: Final = 64  # exchanges between two looks at the clock and the keyboard
 _ENTER_AT_ONCE: Final = 4096
@@ -35,16 +36,7 @@ class Chosen:
 class ExchangeSearch:
     """Chooses rows by their number, for one set of data; what does not depend on the number is computed once.
 
-    Parameters
-    ----------
-    around : Surroundings
-        Rows, queries and who is near whom.
-    likeness : float
-        What looking like the data counts, beside the utility.
-    passes : int
-        How often every chosen row is tried at most.
-    seed : int
-        Of the order in which they are tried.
+    Likeness is what looking like the data counts, beside the utility; in each pass, every chosen row is tried.
     """
 
     around: Surroundings
@@ -89,7 +81,7 @@ class ExchangeSearch:
                 "utility_at_start": before / total,
                 "discrepancy": self.means.discrepancy(pool, shares, rows),
                 "discrepancy_at_start": self.means.discrepancy(pool, shares, start),
-                "n_confirmed": int(self.around.confirmed.sum()),
+                "n_confirmed": int(self.around.confirmation.confirmed.sum()),
                 "n_queries": len(coalition.lists.targets) // (1 if self.around.forest is None else 2),
                 "list_length": int(coalition.lists.points.shape[1]),
                 "whole_lists": self.around.whole,
@@ -117,7 +109,7 @@ class ExchangeSearch:
 
     def _fill(self, pool: npt.NDArray[np.bool_], quotas: IndexArray, wishes: Wishes) -> None:
         """Let the next best rows of a class into the pool where it has fewer than its quota."""
-        codes, agreement = self.around.data.codes, self.around.agreement
+        codes, agreement = self.around.data.codes, self.around.confirmation.agreement
         for code in np.flatnonzero(self.around.data.class_counts(pool) < quotas):
             others = np.flatnonzero((codes == code) & ~pool & ~wishes.exclude)
             lacking = int(quotas[code]) - int((pool & (codes == code)).sum())
@@ -176,5 +168,5 @@ def enter_all(coalition: Coalition, like: Likeness, rows: IndexArray) -> None:
     """Let rows become members, and count them in."""
     from pivotal.kernels.exchange import enter_many
 
-    for start in range(0, len(rows), _ENTER_AT_ONCE):  # in between, an interruption is heard
-        enter_many(coalition.lists, coalition.now, like, rows[start : start + _ENTER_AT_ONCE])
+    for part in blocks(len(rows), _ENTER_AT_ONCE):  # in between, an interruption is heard
+        enter_many(coalition.lists, coalition.now, like, rows[part])

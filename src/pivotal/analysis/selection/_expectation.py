@@ -101,32 +101,20 @@ def _percent(share: float, error: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Estimation:
-    """How selections are judged.
-
-    Parameters
-    ----------
-    method : Chooser
-        What chooses.
-    data : SelectionData
-        Rows and queries.
-    wishes : Wishes
-        What a selection must be like.
-    model : classifier, optional
-        A scikit-learn classifier; 5 nearest neighbours by default.
-    n_folds, n_draws : int
-        Parts that are held out in turn, and random selections.
-    seed : int
-        Of the folds and draws.
-    progress : bool
-        Whether to show a progress bar.
-    """
+    """How selections are judged."""
 
     method: Chooser
     data: SelectionData
     wishes: Wishes
     model: Any = None
+    """A scikit-learn classifier; 5 nearest neighbours by default."""
+
     n_folds: int = 5
+    """Parts that are held out in turn."""
+
     n_draws: int = 5
+    """Random selections."""
+
     seed: int = 0
     progress: bool = False
 
@@ -150,9 +138,8 @@ class Estimation:
         ) as bar:
             for seen, held in folds:
                 stop = start + len(held)
-                part = data.part(seen) if data.each_other else data.part_queries(seen)
+                part, rows = data.seen(seen)
                 choose = self.method.on(part)
-                rows = seen if data.each_other else np.arange(data.n_rows)
                 whole[start:stop] = self.correct(rows, held)
                 for s, size in enumerate(sizes):
                     wishes = self.wishes.sized(size)
@@ -181,8 +168,7 @@ class Estimation:
             n_folds = min(self.n_folds, int(self.wishes.groups.max()) + 1)
             if n_folds < 2:
                 raise ValueError("cross-validation needs at least two groups; got 1. There is nothing to choose.")
-            groups = GroupKFold(n_folds).split(targets, targets, self.wishes.groups)
-            return [(seen, held) for seen, held in groups]
+            return list(GroupKFold(n_folds).split(targets, targets, self.wishes.groups))
         n_folds = min(self.n_folds, n)
         if n_folds < 2:
             raise ValueError("cross-validation needs at least two queries; got 1. Add test rows, or omit them.")
@@ -193,7 +179,7 @@ class Estimation:
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
             if counts.max() < n_folds:
                 codes = np.zeros_like(codes)
-            return [(seen, held) for seen, held in folds.split(np.zeros(n), codes)]
+            return list(folds.split(np.zeros(n), codes))
 
     def correct(self, rows: IndexArray, held: IndexArray) -> FloatArray:
         """Return which held-out rows a model fitted to some rows predicts."""
@@ -204,22 +190,13 @@ class Estimation:
         else:
             from sklearn.base import clone
 
-            model = self._nearest(len(rows)) if self.model is None else clone(self.model)
+            near = data.neighbors_model(min(_NEIGHBORS, len(rows)))
+            model = near if self.model is None else clone(self.model)
             asked = data.X[held] if data.each_other else data.queries[held]
             fitted = model.fit(data.X[rows] if data.has_features else data.X[rows][:, rows], codes)
             predicted = fitted.predict(asked if data.has_features else asked[:, rows])
         right: FloatArray = (predicted == data.targets[held]).astype(np.float64)
         return right
-
-    def _nearest(self, n: int) -> Any:
-        from sklearn.neighbors import KNeighborsClassifier
-
-        return KNeighborsClassifier(
-            min(_NEIGHBORS, n),
-            metric=self.data.metric,
-            metric_params=None if self.data.metric_params is None else dict(self.data.metric_params),
-            n_jobs=self.data.n_jobs,
-        )
 
     def _summary(
         self, size: int, right: FloatArray, chance: FloatArray, whole: FloatArray, targets: CodeArray, n_folds: int

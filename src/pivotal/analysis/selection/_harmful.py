@@ -211,17 +211,8 @@ def remove_harmful(
         seed = int(as_generator(random_state).integers(2**31))
         gain, error = _gain(data, k, seed, progress=resources.progress)
         indices = suspects if gain > _RELIABLE * error else suspects[:0]
-    return Removal(
-        indices,
-        names[indices],
-        found.values,
-        found.errors,
-        found.rejected,
-        suspects,
-        gain,
-        error,
-        number is not None,
-    )
+    asked, ids = number is not None, names[indices]
+    return Removal(indices, ids, found.values, found.errors, found.rejected, suspects, gain, error, asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,23 +273,12 @@ def _rejected(data: SelectionData, k: int) -> npt.NDArray[np.bool_]:
 
 def _gain(data: SelectionData, k: int, seed: int, *, progress: bool) -> tuple[float, float]:
     """Return what nearest neighbours gain without suspects, on rows that took no part, and its standard error."""
-    from sklearn.neighbors import KNeighborsClassifier
-
     no_row = np.zeros(data.n_rows, np.bool_)
     judge = Estimation(RankedMethod(np.zeros(data.n_rows)), data, Wishes(1, no_row, no_row), seed=seed)
-    alone = replace(
-        judge,
-        model=KNeighborsClassifier(
-            1,
-            metric=data.metric,
-            metric_params=None if data.metric_params is None else dict(data.metric_params),
-            n_jobs=data.n_jobs,
-        ),
-    )
+    alone = replace(judge, model=data.neighbors_model(1))
     gains = []
     for seen, held in tqdm(judge.folds(), unit="fold", disable=not progress, desc="cross-validating"):
-        part = data.part(seen) if data.each_other else data.part_queries(seen)
-        rows = seen if data.each_other else np.arange(data.n_rows)
+        part, rows = data.seen(seen)
         kept = np.delete(rows, _Found.of(part, k, progress=False).suspects)
         gains += [sum(model.correct(kept, held) - model.correct(rows, held) for model in (judge, alone)) / 2.0]
     every = np.concatenate(gains)

@@ -16,32 +16,22 @@ import numpy.typing as npt
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels.coalition_arrays import Likeness, SmallFloats
+from pivotal.neighbors import blocks
 
 _ALL_PAIRS: Final = 4000  # rows of which all pairs are kept
 _PAIRS_LOOKED_AT: Final = 1000  # rows whose distances give the scale
 _NARROW: Final = 4.0  # the median squared distance is this many times the width of the kernel
 _FREQUENCIES: Final = (128, 512)  # fewest and most
 _FEATURES: Final = 5 * 10**7  # frequencies of all rows together, if that is between the two
+_ROWS_TURNED: Final = 8192  # whose features are computed at once
 _TRIES: Final = 4 * 10**6  # looks at a row for a place, of all places together
 _FEWEST_TRIES: Final = 256  # rows that are looked at for each place at least
 
 
 def draw_tries(n_candidates: int, n_places: int, n_rows: int, rng: np.random.Generator) -> CodeArray:
-    """Draw the candidates to look at for some of the places: all of them, if there are few places or few candidates.
+    """Draw the candidates to look at for some of the places, n_rows; shape (n_rows, n_tries).
 
-    Parameters
-    ----------
-    n_candidates, n_places : int
-        How many candidates and places there are.
-    n_rows : int
-        Places to draw for.
-    rng : Generator
-        Source of the draws.
-
-    Returns
-    -------
-    tries : int32 array of shape (n_rows, n_tries)
-        Which candidates.
+    All candidates are looked at if they are few, or there are few places.
     """
     count = max(_FEWEST_TRIES, _TRIES // n_places)
     if count >= n_candidates:
@@ -51,15 +41,7 @@ def draw_tries(n_candidates: int, n_places: int, n_rows: int, rng: np.random.Gen
 
 @dataclass(frozen=True, eq=False)
 class KernelMeans:
-    """The kernel of the rows; it does not depend on how many are chosen.
-
-    Parameters
-    ----------
-    data : SelectionData
-        The rows.
-    seed : int
-        Of the features.
-    """
+    """The kernel of the rows, or random features; it does not depend on how many are chosen."""
 
     data: SelectionData
     seed: int
@@ -119,11 +101,9 @@ class KernelMeans:
         count = max(fewest, min(most, _FEATURES // self.data.n_rows))
         frequencies = rng.normal(scale=np.sqrt(2.0 / self._width), size=(X.shape[1], count))
         features = np.empty((self.data.n_rows, 2 * count), np.float32)
-        step = 8192
-        for start in range(0, self.data.n_rows, step):
-            turned = np.asarray(X[start : start + step] @ frequencies)
-            features[start : start + step, :count] = np.cos(turned)
-            features[start : start + step, count:] = np.sin(turned)
+        for part in blocks(self.data.n_rows, _ROWS_TURNED):
+            turned = np.asarray(X[part] @ frequencies)
+            features[part, :count], features[part, count:] = np.cos(turned), np.sin(turned)
         features /= np.float32(np.sqrt(count))
         return features
 
@@ -132,16 +112,8 @@ class KernelMeans:
     ) -> IndexArray:
         """Return rows whose mean follows that of the pool, class by class; those included come first.
 
-        Parameters
-        ----------
-        pool : bool array of shape (n_rows,)
-            Rows to choose from, those included among them.
-        include : bool array of shape (n_rows,)
-            Rows that are in.
-        quotas : int64 array of shape (n_classes,)
-            How many of each class, those included among them.
-        rng : Generator
-            For what is looked at, where there are many rows.
+        Those included are in the pool, and count for the quotas, the rows of each class. The generator is for what is
+        looked at, where there are many rows.
         """
         chosen = [np.flatnonzero(include)]
         for code in range(self.data.n_classes):
@@ -169,18 +141,9 @@ class KernelMeans:
         return chosen
 
     def begin(self, pool: npt.NDArray[np.bool_], shares: FloatArray, n: int, scale: float) -> Likeness:
-        """Return the likeness of n rows to be counted in, to the pool with its classes in some shares.
+        """Return the likeness of n rows to be counted in, to the pool with its classes in some shares, 1 in all.
 
-        Parameters
-        ----------
-        pool : bool array of shape (n_rows,)
-            Rows that the chosen ones should look like.
-        shares : float64 array of shape (n_classes,)
-            Shares of the classes, 1 in all.
-        n : int
-            Rows to be chosen.
-        scale : float
-            What the squared distance of the means counts.
+        The scale is what the squared distance of the means counts.
         """
         codes, counts = self.data.codes, self.data.class_counts(pool)
         per_row = np.where(pool, (shares / np.maximum(counts, 1))[codes], 0.0)

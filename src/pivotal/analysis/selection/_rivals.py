@@ -10,7 +10,6 @@ import numpy as np
 
 from pivotal.analysis.selection._exchange_search import Chosen, wished_shares
 from pivotal.analysis.selection._likeness import KernelMeans
-from pivotal.analysis.selection._rival_libraries import condensed, edited, facility_location
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._wishes import Wishes, class_quotas
 from pivotal.core.config import config_context
@@ -36,23 +35,12 @@ Rule = Callable[[Choice], IndexArray]
 _MOST_PAIRS: Final = 4 * 10**8  # of a table of all pairs, 3 GB
 _NASH: Final = 2.0  # the published factor
 _CAP: Final = 0.3  # of the value that counts for a query in CDVM
+_NEIGHBORS: Final = 5  # of which the plurality edits
 
 
 @dataclass(frozen=True, eq=False)
 class RivalMethod:
-    """A rule that chooses rows by their number.
-
-    Parameters
-    ----------
-    name : str
-        What `pivotal.select` calls it.
-    rule : callable
-        Chooses n of some candidates.
-    by_class : bool
-        Whether each class gets its share even if no quotas are asked for.
-    seed : int
-        Of what is drawn.
-    """
+    """A rule that chooses rows by their number; `by_class`, each class gets its share even without quotas."""
 
     name: str
     rule: Rule
@@ -206,13 +194,13 @@ def _k_center(choice: Choice) -> IndexArray:
 
         first = int(np.argmin(np.square(X - X.mean(axis=0)).sum(axis=1)))
     else:
-        D = np.asarray(data.X[rows][:, rows], dtype=np.float64)
+        D = np.square(np.asarray(data.X[rows][:, rows], dtype=np.float64))
 
         def squared(place: int) -> FloatArray:
-            apart: FloatArray = np.square(D[place])
+            apart: FloatArray = D[place]
             return apart
 
-        first = int(np.argmin(np.square(D).sum(axis=1)))
+        first = int(np.argmin(D.sum(axis=1)))
     near = np.full(len(rows), np.inf)
     for t in range(n):
         best = first if t == 0 else int(np.argmax(near))
@@ -230,31 +218,54 @@ def _herding(choice: Choice) -> IndexArray:
     return KernelMeans(data, int(rng.integers(2**31))).herd(pool, np.zeros_like(pool), quotas, rng)
 
 
-def _pairs(data: SelectionData) -> FloatArray:
+def _facility_location(choice: Choice) -> IndexArray:
+    """To one of n rows every row is alike: greedy on the sum of the best likenesses."""
+    data, rows, n, _ = choice
     if data.n_rows**2 > _MOST_PAIRS:
         raise ValueError(
             f"facility location keeps all pairs of {data.n_rows} rows, which are too many. Use fewer rows."
         )
-    return np.asarray(KernelMeans(data, 0).pairs, dtype=np.float64)
-
-
-def _facility_location(choice: Choice) -> IndexArray:
-    data, rows, n, _ = choice
-    return rows[facility_location(_pairs(data)[np.ix_(rows, rows)], n)]
+    try:
+        from apricot import FacilityLocationSelection
+    except ImportError as error:
+        raise ImportError(
+            'method="facility-location" needs apricot; install it with pip install "pivotal[selection]"'
+        ) from error
+    if n >= len(rows):
+        return rows
+    pairs = np.asarray(KernelMeans(data, 0).pairs, dtype=np.float64)[np.ix_(rows, rows)]
+    rule = FacilityLocationSelection(n, metric="precomputed", optimizer="lazy", random_state=0)
+    return rows[np.asarray(rule.fit(pairs).ranking, dtype=np.int64)]
 
 
 def _edited(choice: Choice) -> IndexArray:
-    data, rows, n, rng = choice
-    return _drawn(np.intersect1d(rows, edited(data)), rows, n, rng)
+    """Edited nearest neighbours: rows whose label the plurality of their 5 nearest others has."""
+    n_neighbors = min(_NEIGHBORS + 1, choice.data.n_rows)
+    return _by_imblearn("edited", "EditedNearestNeighbours", choice, n_neighbors=n_neighbors, kind_sel="mode")
 
 
 def _condensed(choice: Choice) -> IndexArray:
+    """Condensed nearest neighbours: rows whose nearest-neighbour rule predicts all others."""
+    seed = int(choice.rng.integers(2**31))
+    return _by_imblearn("condensed", "CondensedNearestNeighbour", choice, n_neighbors=1, random_state=seed)
+
+
+def _by_imblearn(method: str, name: str, choice: Choice, **how: Any) -> IndexArray:
+    """Return n of the rows that a rule of imbalanced-learn keeps, drawn, with others where they are too few."""
+    try:
+        from imblearn import under_sampling
+    except ImportError as error:
+        raise ImportError(
+            f'method="{method}" needs imbalanced-learn; install it with pip install "pivotal[selection]"'
+        ) from error
     data, rows, n, rng = choice
-    return _drawn(np.intersect1d(rows, condensed(data, int(rng.integers(2**31)))), rows, n, rng)
-
-
-def _drawn(kept: IndexArray, rows: IndexArray, n: int, rng: np.random.Generator) -> IndexArray:
-    """Return n rows drawn from those kept, with others where they are too few."""
+    if not data.has_features:
+        raise ValueError("edited and condensed neighbours need features; got a precomputed metric. Pass features.")
+    kept = rows
+    if data.n_classes > 1:
+        rule = getattr(under_sampling, name)(sampling_strategy="all", n_jobs=data.n_jobs, **how)
+        rule.fit_resample(data.X, data.codes)
+        kept = np.intersect1d(rows, np.asarray(rule.sample_indices_, dtype=np.int64))
     if len(kept) >= n:
         return rng.choice(kept, n, replace=False)
     others = rng.choice(np.setdiff1d(rows, kept), n - len(kept), replace=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from pivotal.analysis.selection._choosers import ExchangeMethod, as_method
 from pivotal.analysis.selection._expectation import Estimation, Expectation
 from pivotal.analysis.selection._selected import Selection
 from pivotal.analysis.selection._selection_data import SelectionData
-from pivotal.analysis.selection._smallest import smallest_keeping
 from pivotal.analysis.selection._wishes import Wishes, as_mask
 from pivotal.core.config import Resources
 from pivotal.core.query_weights import QueryWeights
@@ -23,6 +22,9 @@ from pivotal.core.version import __version__
 from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.values import Values
+
+_SHARES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)  # tried for the smallest selection that will do
+_HALVINGS: Final = 3
 
 
 def select(
@@ -166,7 +168,7 @@ def select(
     estimation = Estimation(chooser, data, wishes, seed=seed, progress=resources.progress)
     found: tuple[Expectation, ...] = ()
     if keep is not None:
-        expected = smallest_keeping(estimation, keep)
+        expected = _smallest_keeping(estimation, keep)
         wishes, found = wishes.sized(expected.size), (expected,)
         estimation = replace(estimation, wishes=wishes)
     chosen = chooser.on(data)(wishes)
@@ -188,3 +190,30 @@ def select(
         "version": __version__,
     }
     return Selection(rows, names[rows], data.n_rows, chooser.name, chosen.facts, asked, found, estimation)
+
+
+def _smallest_keeping(estimation: Estimation, keep: float) -> Expectation:
+    """Return what to expect of the smallest selection that keeps a share of the accuracy of all rows.
+
+    Sizes from 1 to 70 % of the rows are tried, then sizes between the first that will do and the one before it. If
+    none will do, all rows that may be selected are.
+    """
+    most, n_classes = estimation.wishes.n, estimation.data.n_classes
+    minimum = max(int(estimation.wishes.include.sum()), int(estimation.wishes.cheapest), min(n_classes, most))
+    sizes = sorted({min(most, max(minimum, round(share * most))) for share in _SHARES})
+    found = estimation.of_sizes(sizes)
+    first = next((i for i, expected in enumerate(found) if expected.accuracy >= keep * expected.everything), None)
+    if first is None:
+        below, best = sizes[-1], estimation.of_sizes([most])[0]
+    else:
+        below, best = sizes[first - 1] if first else 0, found[first]
+    for _ in range(_HALVINGS):
+        middle = (below + best.size) // 2
+        if first == 0 or middle <= below or middle >= best.size or best.size - below < 0.1 * best.size:
+            break
+        expected = estimation.of_sizes([middle])[0]
+        if expected.accuracy >= keep * expected.everything:
+            best = expected
+        else:
+            below = middle
+    return best

@@ -11,14 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pivotal.core.config import Resources
-from pivotal.core.labels import (
-    ClassCodes,
-    as_array,
-    as_labels,
-    check_same_kind,
-    look_like_amounts,
-    numbers_among,
-)
+from pivotal.core.labels import ClassCodes, as_array, as_labels, check_same_kind, look_like_amounts, numbers_among
 from pivotal.core.query_weights import QueryWeights
 from pivotal.core.threads import count_threads
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
@@ -102,17 +95,17 @@ class SelectionData:
         found = weights.of(np.minimum(targets, len(known.classes) - 1), known)
         counted = np.ones(len(targets)) if found is None else found
         return cls(
-            features,
-            codes,
-            np.asarray(known.classes),
-            queries,
-            targets,
-            counted * (len(counted) / counted.sum()),
-            metric,
-            metric_params,
-            neighbors,
-            resources.n_jobs,
-            resources.budget,
+            X=features,
+            codes=codes,
+            labels=np.asarray(known.classes),
+            queries=queries,
+            targets=targets,
+            weights=counted * (len(counted) / counted.sum()),
+            metric=metric,
+            metric_params=metric_params,
+            neighbors=neighbors,
+            n_jobs=resources.n_jobs,
+            max_memory=resources.budget,
         )
 
     @property
@@ -162,11 +155,19 @@ class SelectionData:
             return replace(fewer, targets=self.targets[rows], weights=self.weights[rows])
         return fewer if self.has_features else replace(fewer, queries=self.queries[:, rows])
 
-    def part_queries(self, queries: IndexArray) -> SelectionData:
-        """Return the rows with some of the queries, where these are rows of their own."""
-        return replace(
-            self, queries=self.queries[queries], targets=self.targets[queries], weights=self.weights[queries]
-        )
+    def seen(self, queries: IndexArray) -> tuple[SelectionData, IndexArray]:
+        """Return what is known of some of the queries, and the rows that it has: these, if they are the queries."""
+        if self.each_other:
+            return self.part(queries), queries
+        some = {"queries": self.queries[queries], "targets": self.targets[queries], "weights": self.weights[queries]}
+        return replace(self, **some), np.arange(self.n_rows)
+
+    def neighbors_model(self, k: int) -> Any:
+        """Return the nearest-neighbour classifier of scikit-learn with this metric, not fitted."""
+        from sklearn.neighbors import KNeighborsClassifier
+
+        params = None if self.metric_params is None else dict(self.metric_params)
+        return KNeighborsClassifier(k, metric=self.metric, metric_params=params, n_jobs=self.n_jobs)
 
 
 def _read_features(X: Any, name: str, like: Any = None) -> Any:

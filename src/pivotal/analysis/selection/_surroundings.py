@@ -14,7 +14,7 @@ from pivotal.analysis.selection._confirmation import Confirmation, ask_others
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.progress import tqdm
 from pivotal.core.threads import check_cancelled, count_threads, run_all, slices
-from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import CodeArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.neighbors import Index, blocks
 
@@ -37,18 +37,7 @@ _MORE: Final = 50  # rows on each list besides
 class Surroundings:
     """What a selection is judged by; it does not depend on how many rows are chosen.
 
-    Parameters
-    ----------
-    data : SelectionData
-        Rows and queries.
-    k : int
-        Largest number of neighbours that vote.
-    n_trees : int
-        Trees of the forest; 0 asks the nearest neighbours alone.
-    seed : int
-        Of the forest and of sampled queries.
-    progress : bool
-        Whether to show progress bars.
+    At most k neighbours vote, and without trees the nearest alone; the seed is of the forest and of sampled queries.
     """
 
     data: SelectionData
@@ -76,34 +65,18 @@ class Surroundings:
         )
 
     @cached_property
-    def _opinions(self) -> Confirmation:
+    def confirmation(self) -> Confirmation:
+        """What the neighbours say of each row's label."""
         return ask_others(self.data, self.index, self.forest, seed=self.seed, progress=self.progress)
 
-    @property
-    def confirmed(self) -> npt.NDArray[np.bool_]:
-        """Rows whose label the votes of their neighbours do not reject; shape (n_rows,)."""
-        return self._opinions.confirmed
-
-    @property
-    def agreement(self) -> FloatArray:
-        """Share of the votes of its neighbours that agree with a row's label; shape (n_rows,)."""
-        return self._opinions.agreement
-
     def pool(self, allowed: npt.NDArray[np.bool_], n: int) -> npt.NDArray[np.bool_]:
-        """Return the rows to choose from: those that are confirmed, and if these are too few, the next best.
-
-        Parameters
-        ----------
-        allowed : bool array of shape (n_rows,)
-            Rows that may be chosen, at least n.
-        n : int
-            How many rows are needed.
-        """
-        pool = self.confirmed & allowed
+        """Return n rows or more to choose from: those that are confirmed, and if these are too few, the next best."""
+        confirmed, agreement = self.confirmation
+        pool = confirmed & allowed
         lacking = n - int(pool.sum())
         if lacking > 0:
             others = np.flatnonzero(allowed & ~pool)
-            pool[others[np.argsort(-self.agreement[others], kind="stable")[:lacking]]] = True
+            pool[others[np.argsort(-agreement[others], kind="stable")[:lacking]]] = True
         return pool
 
     @property
@@ -115,7 +88,9 @@ class Surroundings:
         """Return a coalition without members, whose lists are long enough for n of them."""
         data = self.data
         n_asked, length = self._extent(n)
-        asked = np.arange(n_asked) if n_asked == len(data.targets) else self._sample(n_asked)
+        asked = np.arange(len(data.targets))
+        if n_asked < len(asked):
+            asked = np.sort(np.random.default_rng(self.seed).choice(len(asked), n_asked, replace=False))
         lists = np.empty((n_asked if self.forest is None else 2 * n_asked, length), np.int32)
         self._nearest(asked, lists[:n_asked])
         shares = np.append(data.class_counts() / data.n_rows, 0.0)
@@ -138,10 +113,6 @@ class Surroundings:
         lengths = [min(n_others, int(spare * self.k * -(-n_rows // n)) + _MORE) for spare in (_SPARE, _SPARE_OF_MANY)]
         length = int(np.clip(most // asked, lengths[1], lengths[0]))
         return min(n_queries, max(_FEWEST_QUERIES, most // length)), length
-
-    def _sample(self, n: int) -> IndexArray:
-        """Return some of the queries."""
-        return np.sort(np.random.default_rng(self.seed).choice(len(self.data.targets), n, replace=False))
 
     def _nearest(self, asked: IndexArray, lists: CodeArray) -> None:
         """Fill `lists` with the nearest rows of some queries."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.core.validation import is_integer, is_number
 
-_ROUNDING = 1e-9  # what sums of prices may be off by
+ROUNDING: Final = 1e-9  # what sums of prices may be off by
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Wishes:
         if self.budget is not None:
             assert self.prices is not None
             needed = float(self.prices[self.include].sum())
-            if needed > self.budget * (1 + _ROUNDING):
+            if needed > self.budget * (1 + ROUNDING):
                 raise ValueError(
                     f"the rows of include cost {needed:g}, more than the budget of {self.budget:g}. Raise it, or "
                     "include fewer."
@@ -153,7 +153,7 @@ class Wishes:
         if self.by_row:
             return np.concatenate([must, rng.choice(free, self.n - len(must), replace=False)])
         units, costs = self._units()
-        limit = (float(self.n) if self.budget is None else self.budget) * (1 + _ROUNDING)
+        limit = (float(self.n) if self.budget is None else self.budget) * (1 + ROUNDING)
         taken = np.zeros(len(costs), np.bool_)
         taken[units[must]] = True
         spent = float(costs[taken].sum())
@@ -194,16 +194,7 @@ def as_number(size: object, n_rows: int) -> int:
 def class_quotas(shares: FloatArray, available: IndexArray, n: int) -> IndexArray:
     """Return how many rows to take from each class: in proportion to the shares, none more than it has.
 
-    Every class with a share gets a row if there is room for all of them.
-
-    Parameters
-    ----------
-    shares : float64 array of shape (n_classes,)
-        Wished shares.
-    available : int64 array of shape (n_classes,)
-        Rows of each class, at least n in all.
-    n : int
-        Rows in all.
+    Every class with a share gets a row if there is room for all of them. At least n rows are available in all.
     """
     wished = shares / shares.sum() * n
     quotas: IndexArray = np.minimum(np.floor(wished), available).astype(np.int64)
