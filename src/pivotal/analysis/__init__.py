@@ -12,8 +12,7 @@ Each takes `Values` or an array with a number per training point.
 """
 
 from pivotal.analysis._detection import Detection, Found, detection
-from pivotal.analysis._owner_shares import owner_table
-from pivotal.analysis._payouts import payouts
+from pivotal.analysis._payouts import owner_table, payouts
 from pivotal.analysis._redundancy import Redundancy, redundancy
 from pivotal.analysis._repair import Repair, repair
 from pivotal.analysis.curves._removal_selection import removal_curve, selection_curve

@@ -1,4 +1,7 @@
-"""A budget shared among the owners of training points, so that the sum is right to the last cent."""
+"""A budget shared among the owners of training points, so that the sum is right to the last cent.
+
+By either account: the sum of what their points are worth, and their worth as players.
+"""
 
 from __future__ import annotations
 
@@ -75,9 +78,10 @@ def payouts(
     bob         1   -0.1   0.00
     """
     scores = as_scores(values)
-    sums, points = _by_owner(scores, owners)
+    by = Owners.of(owners, len(scores))
+    sums = _sums(by, scores)
     budget = check_positive(budget, "budget")
-    claims = [max(claim, Fraction(0)) for claim in sums] if non_negative else list(sums)
+    claims = [max(claim, Fraction(0)) for claim in sums] if non_negative else sums
     total = sum(claims, Fraction(0))
     blur = _blur(values, scores)
     if float(total) <= blur:
@@ -87,19 +91,84 @@ def payouts(
     fair = [Fraction(budget) * claim / total for claim in claims]
     frame = pd.DataFrame(
         {
-            "points": points.to_numpy(),
+            "points": by.points,
             "value": [float(claim) for claim in sums],
             "payout": _as_floats(fair, budget) if decimals is None else _round(fair, budget, decimals),
         },
-        index=points.index,
+        index=pd.Index(by.names, name="owner"),
     )
     if level is not None:
-        frame["low"], frame["high"] = _interval(values, owners, budget, level, non_negative=non_negative)
+        frame["low"], frame["high"] = _interval(values, by, budget, level, non_negative=non_negative)
     return frame.sort_values("value", ascending=False, kind="stable")
 
 
+def owner_table(
+    values: ScoresLike,
+    owner_values: Values,
+    owners: npt.ArrayLike,
+    *,
+    budget: float = 1.0,
+    non_negative: bool = False,
+    decimals: int | None = None,
+) -> pd.DataFrame:
+    """Share a budget among owners by the values of their points and by their own values, side by side.
+
+    Parameters
+    ----------
+    values : Values or array-like of shape (n_train,)
+        What the points are worth, as `pivotal.value` says.
+    owner_values : Values
+        What the owners are worth, as ``pivotal.value(..., groups=owners)`` says; the ids are the owners.
+    owners : array-like of shape (n_train,)
+        Owner of each training point, in training order.
+    budget, non_negative, decimals
+        As in `payouts`.
+
+    Returns
+    -------
+    pandas DataFrame
+        Indexed by owner, most valuable player first: `points` (how many), `sum` (of the values of the points),
+        `player` (the value of the owner), `payout_by_sum` and `payout_by_player`.
+
+    Examples
+    --------
+    >>> import pivotal
+    >>> from pivotal.analysis import owner_table
+    >>> data, owners = ([[0.0], [1.0], [2.0]], [1, 1, 0], [[0.2], [1.9]], [1, 0]), ["ann", "ann", "bob"]
+    >>> values, players = pivotal.value(*data, k=1), pivotal.value(*data, k=1, groups=owners)
+    >>> owner_table(values, players, owners, budget=100, decimals=2)
+           points  sum  player payout_by_sum payout_by_player
+    owner
+    ann         2  0.5     0.5         50.00            50.00
+    bob         1  0.5     0.5         50.00            50.00
+    """
+    if not isinstance(owner_values, Values):
+        raise TypeError(
+            f"owner_values must be what pivotal.value(..., groups=owners) returns; got {type(owner_values).__name__}. "
+            "Value the owners first."
+        )
+    how: dict[str, Any] = {"budget": budget, "non_negative": non_negative, "decimals": decimals}
+    by_sum = payouts(values, owners, **how)
+    if set(by_sum.index) != set(owner_values.ids.tolist()) or len(by_sum) != len(owner_values):
+        raise ValueError(
+            f"owner_values must have a value for each of the {len(by_sum)} owners; got {len(owner_values)} values "
+            f"of others or not of all. Use the same owners in both."
+        )
+    by_player = payouts(owner_values, owner_values.ids, **how)
+    by_sum = by_sum.loc[by_player.index]
+    return pd.DataFrame(
+        {
+            "points": by_sum["points"],
+            "sum": by_sum["value"],
+            "player": by_player["value"],
+            "payout_by_sum": by_sum["payout"],
+            "payout_by_player": by_player["payout"],
+        }
+    )
+
+
 def _interval(
-    values: ScoresLike, owners: npt.ArrayLike, budget: float, level: float, *, non_negative: bool
+    values: ScoresLike, by: Owners, budget: float, level: float, *, non_negative: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the payouts over draws of the queries, owners in the order of their first point."""
     if not isinstance(values, Values) or values.queries is None:
@@ -108,7 +177,6 @@ def _interval(
         )
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, both excluded; got {level!r}. Use 0.95 for 95 %.")
-    by = Owners.of(owners, len(values))
     draws = []
     for drawn in values.resampled():
         claims = np.zeros((len(drawn), len(by.names)))
@@ -121,13 +189,11 @@ def _interval(
     return ends[0], ends[1]
 
 
-def _by_owner(scores: FloatArray, owners: npt.ArrayLike) -> tuple[list[Fraction], pd.Series]:
-    """Return the exact sum of each owner's values, and the number of their points."""
-    by = Owners.of(owners, len(scores))
+def _sums(by: Owners, scores: FloatArray) -> list[Fraction]:
+    """Return the sum of each owner's values."""
     together = scores[np.argsort(by.codes, kind="stable")]
     # Each sum is rounded once; from there on everything is a fraction.
-    sums = [Fraction(math.fsum(part)) for part in np.split(together, np.cumsum(by.points)[:-1])]
-    return sums, pd.Series(by.points, index=pd.Index(by.names, name="owner"), name="points")
+    return [Fraction(math.fsum(part)) for part in np.split(together, np.cumsum(by.points)[:-1])]
 
 
 def _blur(values: Any, scores: FloatArray) -> float:

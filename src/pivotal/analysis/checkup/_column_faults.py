@@ -84,9 +84,9 @@ def _names_rows(name: str, column: pd.Series[Any]) -> bool:
         return False
     if len(different) < _DIFFERENT * len(column):
         return False
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        numbers = different.to_numpy(dtype=np.float64)
-        if not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
-            return False
-        return bool((np.diff(np.sort(numbers)) == 1.0).all()) or _NAMED.fullmatch(name.strip()) is not None
-    return _NAMED.fullmatch(name.strip()) is not None
+    named = _NAMED.fullmatch(name.strip()) is not None
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return named
+    numbers = different.to_numpy(dtype=np.float64)
+    whole = np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()
+    return bool(whole and (named or (np.diff(np.sort(numbers)) == 1.0).all()))

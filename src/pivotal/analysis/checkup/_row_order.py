@@ -41,8 +41,7 @@ def find_order(
     asked, counted = nearest[some], unequal[some]
     observed = float(np.nanmean(_closeness(np.arange(n_rows), some, asked, counted)))
     shuffled = [float(np.nanmean(_closeness(rng.permutation(n_rows), some, asked, counted))) for _ in range(_SHUFFLES)]
-    p_place = _tail(observed, shuffled)
-    tests = {"rows": (observed, float(np.mean(shuffled)), p_place)}
+    tests = {"rows": (observed, float(np.mean(shuffled)), _tail(observed, shuffled))}
     if y is not None:
         codes = pd.factorize(pd.Series(y))[0]
         after = float((codes[1:] == codes[:-1]).mean())
@@ -53,7 +52,7 @@ def find_order(
     ordered = p_value < threshold
     scores = np.where(np.isnan(scores), 0.5, scores)
     words = []
-    if len(tests) * p_place < threshold:
+    if len(tests) * tests["rows"][2] < threshold:
         words.append(f"rows that are alike stand closer together than by chance ({observed:.3f}, 0.5 if shuffled)")
     if y is not None and len(tests) * tests["labels"][2] < threshold:
         after, mean, _ = tests["labels"]

@@ -2,8 +2,7 @@
 
 curve                `Curve`
 removal_selection    `removal_curve`, `selection_curve`
-curve_models         the model whose score is followed: nearest neighbours, or any other
+curve_models         the model whose score is followed: nearest neighbours, or any other, refitted at each step
 nearest_curves       nearest neighbours: one sorted list per test point serves every step
-refits               any other model, refitted at each step
 scoring              scores that are sums over test points, and all others
 """

@@ -21,7 +21,7 @@ from pivotal.analysis.label_errors._edit import EditableVoters
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors, find_with_voters
 from pivotal.analysis.label_errors._many_labels import ManyLabelErrors
-from pivotal.analysis.label_errors._number_errors import NumberErrors
+from pivotal.analysis.label_errors._wrong_numbers import NumberErrors
 from pivotal.analysis.label_errors.clean import clean
 
 __all__ = [

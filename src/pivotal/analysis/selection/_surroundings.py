@@ -142,7 +142,7 @@ class Surroundings:
 
         data, n_rows = self.data, self.data.n_rows
         leaves = _leaves(self.forest, data.X)
-        starts, residents = _residents(leaves, _n_leaves(self.forest))
+        starts, residents = _residents(leaves, sum(tree.tree_.node_count for tree in self.forest.estimators_))
         if data.each_other:
             own, asking, outside = asked.astype(np.int32), leaves[asked], np.ones(leaves.shape, np.bool_)
             for tree, drawn in enumerate(self.forest.estimators_samples_):
@@ -167,11 +167,6 @@ class Surroundings:
         run_all(order, slices(len(asked), _QUERIES_AT_ONCE, n_threads, lists.shape[1]), n_threads)
 
 
-def _n_leaves(forest: Any) -> int:
-    """Return how many nodes all trees have."""
-    return int(sum(tree.tree_.node_count for tree in forest.estimators_))
-
-
 def _leaves(forest: Any, X: Any) -> CodeArray:
     """Return the leaves of rows, with numbers of their own whatever the tree; shape (n_rows, n_trees)."""
     counts = [tree.tree_.node_count for tree in forest.estimators_]
@@ -185,11 +180,8 @@ def _leaves(forest: Any, X: Any) -> CodeArray:
 
 def _residents(leaves: CodeArray, n_leaves: int) -> tuple[IndexArray, CodeArray]:
     """Return the rows of each leaf, and where they begin; tree by tree, as leaves are numbered."""
-    residents = np.empty(leaves.size, np.int32)
-    n_rows = len(leaves)
-    for tree in range(leaves.shape[1]):
-        residents[tree * n_rows : (tree + 1) * n_rows] = np.argsort(leaves[:, tree], kind="stable")
-    counts = np.zeros(n_leaves, np.int64)
-    for tree in range(leaves.shape[1]):
-        counts += np.bincount(leaves[:, tree], minlength=n_leaves)
-    return np.concatenate([[0], np.cumsum(counts)]), residents
+    residents, counts = np.empty(leaves.T.shape, np.int32), np.zeros(n_leaves, np.int64)
+    for tree, leaf in enumerate(leaves.T):
+        residents[tree] = np.argsort(leaf, kind="stable")
+        counts += np.bincount(leaf, minlength=n_leaves)
+    return np.concatenate([[0], np.cumsum(counts)]), residents.ravel()
