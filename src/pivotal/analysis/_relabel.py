@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pivotal.analysis.curves._scoring import TaskName
-from pivotal.core.labels import ClassCodes, as_labels, as_responses
+from pivotal.analysis.curves._scoring import TaskName, read_labels
+from pivotal.core.labels import ClassCodes
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_features, check_same_length
@@ -16,11 +16,6 @@ from pivotal.neighbors import BruteIndex, blocks
 _NAMES = ("flip", "neighbors")
 # Points whose neighbours are found at once.
 _ROWS = 4096
-
-
-def read_labels(y: Any, name: str, task: TaskName) -> AnyArray:
-    """Return labels of the task's kind."""
-    return as_responses(y, name) if task == "regression" else as_labels(y, name)
 
 
 def new_labels(

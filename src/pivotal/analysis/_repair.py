@@ -115,9 +115,10 @@ def repair(
     >>> result.labels.tolist()
     ['cat', 'cat', 'cat', 'dog']
     """
-    from pivotal.analysis._relabel import new_labels, read_labels
+    from pivotal.analysis._relabel import new_labels
     from pivotal.analysis.curves._curve_models import default_steps, make_model, task_of
     from pivotal.analysis.curves._nearest_curves import neighbours_of
+    from pivotal.analysis.curves._scoring import read_labels
 
     resources = Resources.of(n_jobs=n_jobs, progress=progress)
     near = neighbours_of(model, k=k, weights=weights, metric=metric, metric_params=metric_params)

@@ -13,8 +13,8 @@ from sklearn.utils import _safe_indexing
 
 from pivotal.analysis._ranked_inputs import check_estimator
 from pivotal.analysis.curves._nearest_curves import NearestModel, is_nearest
-from pivotal.analysis.curves._scoring import Scoring, TaskName, as_scorer, as_task, name_of_scoring
-from pivotal.core.labels import as_labels, as_responses, check_same_kind
+from pivotal.analysis.curves._scoring import Scoring, TaskName, as_scorer, as_task, name_of_scoring, read_labels
+from pivotal.core.labels import check_same_kind
 from pivotal.core.progress import tqdm
 from pivotal.core.spec import Spec
 from pivotal.core.threads import count_workers
@@ -77,9 +77,7 @@ class RefittedModel:
         self._model, self._X, self._X_test = model, _with_rows(X_train), _with_rows(X_test)
         self._task, self._n_jobs = task, count_workers(n_jobs)
         self._scorer, self._scoring = as_scorer(scoring), name_of_scoring(scoring)
-        read = as_responses if task == "regression" else as_labels
-        self.labels: AnyArray = read(y_train, "y_train")
-        self._truth: AnyArray = read(y_test, "y_test")
+        self.labels, self._truth = read_labels(y_train, "y_train", task), read_labels(y_test, "y_test", task)
         if task == "classification":
             check_same_kind(self.labels, self._truth)
         check_same_length(self._X, self.labels, "X_train", "y_train")

@@ -25,9 +25,10 @@ from pivotal.analysis.curves._scoring import (
     as_scorer,
     ask,
     name_of_scoring,
+    read_labels,
 )
 from pivotal.core.given import is_given
-from pivotal.core.labels import ClassCodes, as_labels, as_responses
+from pivotal.core.labels import ClassCodes, as_responses
 from pivotal.core.progress import tqdm
 from pivotal.core.spec import Spec
 from pivotal.core.threads import count_threads, run_all, single_threaded_blas, slices
@@ -94,17 +95,14 @@ class NearestModel:
         self._neighbours, self._scoring, self._n_threads = neighbours, scoring, count_threads(n_jobs)
         self._depth = max(neighbours.k, neighbours.weights.depth(neighbours.k))  # that a prediction depends on
         self._codes: ClassCodes | None = None
-        if task == "regression":
-            self.labels: AnyArray = as_responses(y_train, "y_train")
-            self._truth: AnyArray = as_responses(y_test, "y_test")
-            targets = self._truth
-        else:
-            train, self._truth = as_labels(y_train, "y_train"), as_labels(y_test, "y_test")
-            codes = ClassCodes.encoding(train, self._truth)[0]
+        self.labels, self._truth = read_labels(y_train, "y_train", task), read_labels(y_test, "y_test", task)
+        targets = self._truth
+        if task == "classification":
+            codes = ClassCodes.encoding(self.labels, self._truth)[0]
             if also is not None and also.size:
                 codes = ClassCodes.of(np.asarray(codes.classes), also)
             self._codes = codes.in_order()
-            self.labels, targets = self.encode(train, "y_train"), self.encode(self._truth, "y_test")
+            self.labels, targets = self.encode(self.labels, "y_train"), self.encode(self._truth, "y_test")
         check_same_length(self.X, self.labels, "X_train", "y_train")
         check_same_length(self.queries, targets, "X_test", "y_test")
         self._scorer = as_scorer(scoring)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from pivotal.core.labels import as_labels, as_responses
 from pivotal.core.types import AnyArray, FloatArray
 
 TaskName: TypeAlias = Literal["classification", "regression"]
@@ -73,6 +74,11 @@ def as_task(scoring: Scoring, model: Any, y: Any) -> TaskName:
             'Use scoring="r2" for numbers, or give the classes names.'
         )
     return "classification"
+
+
+def read_labels(y: Any, name: str, task: TaskName) -> AnyArray:
+    """Return labels of the task's kind."""
+    return as_responses(y, name) if task == "regression" else as_labels(y, name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from pivotal.core.method_choice import Exact
 from pivotal.core.providers import provided
 from pivotal.core.random import check_random_state
 from pivotal.core.semivalues import LeaveOneOut, Semivalue
-from pivotal.core.types import AnyArray, FloatArray
+from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import check_share
 from pivotal.results.values import Values
 from pivotal.valuation.retrieval.problem_values import value_problem
@@ -80,7 +80,7 @@ class Study:
         n, width = rows.shape
         total = np.bincount(rows.indices, weights=rows.data, minlength=width).astype(np.float64)
         squares = np.bincount(rows.indices, weights=rows.data**2, minlength=width).astype(np.float64)
-        matters = np.bincount(rows.indices, weights=rows.data != 0.0, minlength=width).astype(np.int64)
+        matters = _n_queries_of(self.values)
         found = evidence_of(total, squares, matters, n, level, self.values.error_bound or 0.0)
         columns = {"id": self.values.ids, "value": found.mean, "low": found.low, "high": found.high}
         return pd.DataFrame({**columns, "p_value": found.p_below, "n_queries": matters})
@@ -126,18 +126,14 @@ class Study:
 
         Their leave-one-out value is 0 in every query. Removing several of them at once may well cost something.
         """
-        loo = _rows(self.leave_one_out)
-        missed = np.bincount(loo.indices, weights=loo.data != 0.0, minlength=loo.shape[1]) > 0
-        return self._frame((self.values.values > 0.0) & ~missed)
+        return self._frame((self.values.values > 0.0) & (_n_queries_of(self.leave_one_out) == 0))
 
     def unused(self) -> pd.DataFrame:
         """Return documents that change nothing: not in the first k of any query, and of value 0 in every one."""
-        rows = _rows(self.values)
-        matters = np.bincount(rows.indices, weights=rows.data != 0.0, minlength=rows.shape[1]) > 0
-        listed = np.zeros(rows.shape[1], dtype=np.bool_)
+        used = _n_queries_of(self.values) > 0
         first = np.asarray(self.problem.indices)[:, : self.k]
-        listed[first[first >= 0]] = True
-        return self._frame(~matters & ~listed)
+        used[first[first >= 0]] = True
+        return self._frame(~used)
 
     def carrying(self) -> pd.DataFrame:
         """Return documents that queries depend on, by how many: the metric of these falls to 0 without them.
@@ -292,6 +288,12 @@ def study_retrieval(
 def _rows(values: Values) -> sparse.csr_array:
     assert values.per_query is not None
     return values.per_query
+
+
+def _n_queries_of(values: Values) -> IndexArray:
+    """Return in how many queries each document has a value other than 0."""
+    rows = _rows(values)
+    return np.bincount(rows.indices[rows.data != 0.0], minlength=rows.shape[1]).astype(np.int64)
 
 
 def _column(lists: list[list[str]]) -> AnyArray:

@@ -92,7 +92,7 @@ class ExchangeSearch:
         )
 
     def quotas(self, wishes: Wishes, pool: npt.NDArray[np.bool_]) -> IndexArray:
-        """Return how many rows of each class to choose."""
+        """Return how many rows of each class to choose; the pool gets the next best of a class that has too few."""
         data = self.around.data
         shares = wished_shares(wishes, data.class_counts())
         minimum = data.class_counts(wishes.include)
@@ -104,16 +104,10 @@ class ExchangeSearch:
         if minimum.any():
             direct = np.maximum(class_quotas(shares, available, wishes.n), minimum)
             quotas = direct if direct.sum() == wishes.n else quotas
-        self._fill(pool, quotas, wishes)
+        lacking = quotas - data.class_counts(pool)
+        for code in np.flatnonzero(lacking > 0):
+            self.around.fill(pool, (data.codes == code) & ~wishes.exclude, int(lacking[code]))
         return quotas
-
-    def _fill(self, pool: npt.NDArray[np.bool_], quotas: IndexArray, wishes: Wishes) -> None:
-        """Let the next best rows of a class into the pool where it has fewer than its quota."""
-        codes, agreement = self.around.data.codes, self.around.confirmation.agreement
-        for code in np.flatnonzero(self.around.data.class_counts(pool) < quotas):
-            others = np.flatnonzero((codes == code) & ~pool & ~wishes.exclude)
-            lacking = int(quotas[code]) - int((pool & (codes == code)).sum())
-            pool[others[np.argsort(-agreement[others], kind="stable")[:lacking]]] = True
 
     def _exchange(
         self,

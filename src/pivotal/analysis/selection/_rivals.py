@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -75,8 +76,7 @@ class RivalMethod:
 
 
 def _random(choice: Choice) -> IndexArray:
-    _, rows, n, rng = choice
-    return rng.choice(rows, n, replace=False)
+    return choice.rng.choice(choice.rows, choice.n, replace=False)
 
 
 def _valued(data: SelectionData, **how: Any) -> Values:
@@ -101,12 +101,8 @@ def _top(scores: FloatArray, rows: IndexArray, n: int) -> IndexArray:
     return rows[np.argsort(-scores[rows], kind="stable")[:n]]
 
 
-def _by_value(semivalue: str) -> Rule:
-    def rule(choice: Choice) -> IndexArray:
-        data, rows, n, _ = choice
-        return _top(_valued(data, semivalue=semivalue).values, rows, n)
-
-    return rule
+def _by_value(semivalue: str, choice: Choice) -> IndexArray:
+    return _top(_valued(choice.data, semivalue=semivalue).values, choice.rows, choice.n)
 
 
 def _of_queries(data: SelectionData, semivalue: str) -> FloatArray:
@@ -121,24 +117,20 @@ def _of_queries(data: SelectionData, semivalue: str) -> FloatArray:
     return values.queries.matrix.toarray()
 
 
-def _nash(scaled: bool) -> Rule:
+def _nash(choice: Choice, *, scaled: bool) -> IndexArray:
     """Greedy on the sum over queries of 1 - exp(-factor * value of the chosen rows to it)."""
-
-    def rule(choice: Choice) -> IndexArray:
-        data, rows, n, _ = choice
-        # Shapley values of n of N rows add up to about n / N: unless the factor grows as that falls, 1 - exp(-x) is x.
-        factor = _NASH * (data.n_rows / n if scaled else 1.0)
-        left = np.exp(-factor * _of_queries(data, "shapley"))[:, rows]  # what a row leaves to be gained at a query
-        to_gain, chosen = data.weights.copy(), np.empty(n, np.int64)
-        open_rows = np.ones(len(rows), np.bool_)
-        for t in range(n):
-            gains = to_gain.sum() - to_gain @ left
-            best = int(np.argmax(np.where(open_rows, gains, -np.inf)))
-            chosen[t], open_rows[best] = rows[best], False
-            to_gain *= left[:, best]
-        return chosen
-
-    return rule
+    data, rows, n, _ = choice
+    # Shapley values of n of N rows add up to about n / N: unless the factor grows as that falls, 1 - exp(-x) is x.
+    factor = _NASH * (data.n_rows / n if scaled else 1.0)
+    left = np.exp(-factor * _of_queries(data, "shapley"))[:, rows]  # what a row leaves to be gained at a query
+    to_gain, chosen = data.weights.copy(), np.empty(n, np.int64)
+    open_rows = np.ones(len(rows), np.bool_)
+    for t in range(n):
+        gains = to_gain.sum() - to_gain @ left
+        best = int(np.argmax(np.where(open_rows, gains, -np.inf)))
+        chosen[t], open_rows[best] = rows[best], False
+        to_gain *= left[:, best]
+    return chosen
 
 
 def _cdvm(choice: Choice) -> IndexArray:
@@ -276,10 +268,10 @@ def _by_imblearn(method: str, name: str, choice: Choice, **how: Any) -> IndexArr
 RIVALS: Final[dict[str, tuple[Rule, bool]]] = {
     "random": (_random, False),
     "stratified": (_random, True),
-    "value": (_by_value("banzhaf"), False),
-    "shapley": (_by_value("shapley"), False),
-    "nash": (_nash(scaled=False), False),
-    "nash-scaled": (_nash(scaled=True), False),
+    "value": (partial(_by_value, "banzhaf"), False),
+    "shapley": (partial(_by_value, "shapley"), False),
+    "nash": (partial(_nash, scaled=False), False),
+    "nash-scaled": (partial(_nash, scaled=True), False),
     "cdvm": (_cdvm, False),
     "ccs": (_ccs, False),
     "k-center": (_k_center, False),

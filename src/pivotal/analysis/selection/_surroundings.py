@@ -71,13 +71,16 @@ class Surroundings:
 
     def pool(self, allowed: npt.NDArray[np.bool_], n: int) -> npt.NDArray[np.bool_]:
         """Return n rows or more to choose from: those that are confirmed, and if these are too few, the next best."""
-        confirmed, agreement = self.confirmation
-        pool = confirmed & allowed
+        pool = self.confirmation.confirmed & allowed
         lacking = n - int(pool.sum())
         if lacking > 0:
-            others = np.flatnonzero(allowed & ~pool)
-            pool[others[np.argsort(-agreement[others], kind="stable")[:lacking]]] = True
+            self.fill(pool, allowed, lacking)
         return pool
+
+    def fill(self, pool: npt.NDArray[np.bool_], allowed: npt.NDArray[np.bool_], n: int) -> None:
+        """Let the n next best of the rows that are allowed into the pool: those with whose labels most others agree."""
+        others = np.flatnonzero(allowed & ~pool)
+        pool[others[np.argsort(-self.confirmation.agreement[others], kind="stable")[:n]]] = True
 
     @property
     def whole(self) -> bool:
