@@ -336,9 +336,8 @@ def _read(X: Any, y: Any, columns: pd.DataFrame | None, ids: npt.ArrayLike | Non
     n_rows = features.shape[0]
     if len(content) != n_rows and not content.empty:
         raise ValueError(f"columns must have a line for each of the {n_rows} rows of X; got {len(content)}.")
-    given = _Given(
-        features, content, None, np.zeros(n_rows, np.int32), np.empty(0), False, as_ids(ids_of(X, ids), n_rows)
-    )
+    names, nothing = as_ids(ids_of(X, ids), n_rows), np.zeros(n_rows, np.int32)
+    given = _Given(features, content, None, nothing, np.empty(0), regression=False, ids=names)
     if y is None:
         return given
     array = as_array(y)

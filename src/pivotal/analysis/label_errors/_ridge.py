@@ -7,7 +7,7 @@ With H the matrix that takes the targets to the fitted values, the fit without r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _ROWS_THAT_CHOOSE: Final = 5000  # more would not choose another penalty
 _BLOCK: Final = 4096  # rows predicted at a time; of a fixed size, so that sums do not depend on memory
 
 
-Features: TypeAlias = Columns | Landmarks
+Features = Columns | Landmarks
 """Rows as a regression sees them: `rows` times `mixing`, neither of which need be kept whole."""
 
 
