@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 import flat
 import pivotal
 from pivotal.analysis.selection import _confirmation, _exchange_search, _likeness, _surroundings
-from pivotal.analysis.selection._choosers import METHODS
+from pivotal.analysis.selection._select import METHODS
 from pivotal.analysis.selection._wishes import as_number, class_quotas
 from pivotal.core.config import Resources
 
@@ -167,7 +167,7 @@ def test_prices_keep_to_the_budget_and_dear_rows_are_avoided(noisy):
 def test_what_groups_add_is_exact(noisy):
     """The search believes what a trial says: it must be the change of the objective."""
     from pivotal.analysis.selection._budget_search import _make_budget
-    from pivotal.analysis.selection._choosers import ExchangeMethod
+    from pivotal.analysis.selection._select import ExchangeMethod
     from pivotal.analysis.selection._selection_data import SelectionData
     from pivotal.analysis.selection._wishes import Wishes
     from pivotal.core.query_weights import ALIKE

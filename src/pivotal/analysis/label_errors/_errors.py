@@ -21,7 +21,7 @@ from pivotal.analysis.label_errors._counts import ErrorCount, error_chances
 from pivotal.core.frozen import freeze_arrays
 from pivotal.core.providers import provided
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.core.validation import check_probability
+from pivotal.core.validation import check_probability, is_integer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +114,7 @@ class LabelErrors:
         """Return which share of the first m of `order` is expected to be wrong; of the suspects by default."""
         if m is None:
             first = self.suspects
-        elif isinstance(m, bool) or not isinstance(m, int | np.integer) or not 0 <= m <= self.scores.size:
+        elif not is_integer(m, 0, self.scores.size):
             raise ValueError(f"m must be an integer from 0 to {self.scores.size}, the number of rows; got {m!r}.")
         else:
             first = self.order[:m]

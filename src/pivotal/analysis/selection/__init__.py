@@ -11,10 +11,9 @@
 `benchmarks/selection.py` is the study behind the defaults; its tables are in `docs/selection.md`.
 """
 
-from pivotal.analysis.selection._choosers import METHODS
 from pivotal.analysis.selection._expectation import Expectation
 from pivotal.analysis.selection._harmful import Removal, remove_harmful
-from pivotal.analysis.selection._select import select
+from pivotal.analysis.selection._select import METHODS, select
 from pivotal.analysis.selection._selected import Selection
 from pivotal.analysis.selection._wishes import as_number
 

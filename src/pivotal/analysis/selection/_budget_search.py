@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pivotal.analysis.selection._exchange_search import Chosen, ExchangeSearch, enter_all, wished_shares
 from pivotal.analysis.selection._wishes import ROUNDING, Wishes
 from pivotal.core.progress import tqdm
-from pivotal.core.types import CodeArray, FloatArray, IndexArray
+from pivotal.core.types import FloatArray, IndexArray
 from pivotal.engine.editing.coalition import Coalition
 from pivotal.kernels.coalition_arrays import Likeness
 
@@ -24,7 +24,7 @@ _LOOKED_AT: Final = 4096  # units that are looked at for each place, where there
 class _Budget:
     """Units that are chosen whole, what they cost, and the coalition of their rows."""
 
-    unit_of: CodeArray
+    unit_of: IndexArray
     prices: FloatArray
     limit: float
     coalition: Coalition
@@ -160,19 +160,16 @@ def search_budget(search: ExchangeSearch, wishes: Wishes) -> Chosen:
 
 def _make_budget(search: ExchangeSearch, wishes: Wishes) -> _Budget:
     data, around = search.around.data, search.around
-    unit_of = np.arange(data.n_rows, dtype=np.int32) if wishes.groups is None else wishes.groups
-    n_units = int(unit_of.max()) + 1
-    costs = np.ones(data.n_rows) if wishes.prices is None else wishes.prices
-    limit = float(wishes.n) if wishes.budget is None else wishes.budget
+    unit_of, prices = wishes.units()
     coalition = around.coalition(wishes.n)
     shares = wished_shares(wishes, data.class_counts()) / data.n_rows
     pool = around.pool(~wishes.exclude, 1) | wishes.include
     like = search.begin(pool, shares, coalition, wishes.n)
-    together = np.ones(n_units) if n_units == data.n_rows else _together(search, unit_of, n_units)
-    return _Budget(unit_of, np.bincount(unit_of, costs).astype(np.float64), limit, coalition, like, together)
+    together = np.ones(len(prices)) if len(prices) == data.n_rows else _together(search, unit_of, len(prices))
+    return _Budget(unit_of, prices, wishes.limit, coalition, like, together)
 
 
-def _together(search: ExchangeSearch, unit_of: CodeArray, n_units: int) -> FloatArray:
+def _together(search: ExchangeSearch, unit_of: IndexArray, n_units: int) -> FloatArray:
     """Return the sum of the kernel over all pairs of rows of each unit."""
     codes = search.around.data.codes
     total = np.zeros(n_units)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from pivotal.analysis.selection._choosers import ExchangeMethod, as_method
-from pivotal.analysis.selection._expectation import Estimation, Expectation
+from pivotal.analysis.selection._budget_search import search_budget
+from pivotal.analysis.selection._exchange_search import Chosen, ExchangeSearch
+from pivotal.analysis.selection._expectation import Chooser, Estimation, Expectation
+from pivotal.analysis.selection._rivals import RIVALS, RankedMethod, RivalMethod
 from pivotal.analysis.selection._selected import Selection
 from pivotal.analysis.selection._selection_data import SelectionData
+from pivotal.analysis.selection._surroundings import Surroundings
 from pivotal.analysis.selection._wishes import Wishes, as_mask
 from pivotal.core.config import Resources
 from pivotal.core.query_weights import QueryWeights
@@ -23,6 +26,7 @@ from pivotal.neighbors.metrics import MetricLike
 from pivotal.results.ids import as_ids, ids_of
 from pivotal.results.values import Values
 
+METHODS: Final = ("exchange", *RIVALS)
 _SHARES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)  # tried for the smallest selection that will do
 _HALVINGS: Final = 3
 
@@ -163,7 +167,7 @@ def select(
         "passes": check_count(passes, "passes", 0),
         "seed": seed,
     }
-    chooser = as_method(method, ExchangeMethod(**settings, progress=resources.progress))
+    chooser = _as_method(method, ExchangeMethod(**settings, progress=resources.progress))
     names = as_ids(ids_of(X, ids), data.n_rows)
     estimation = Estimation(chooser, data, wishes, seed=seed, progress=resources.progress)
     found: tuple[Expectation, ...] = ()
@@ -190,6 +194,41 @@ def select(
         "version": __version__,
     }
     return Selection(rows, names[rows], data.n_rows, chooser.name, chosen.facts, asked, found, estimation)
+
+
+@dataclass(frozen=True)
+class ExchangeMethod:
+    """The default: exchanges of rows; parameters as in `pivotal.select`."""
+
+    k: int
+    n_trees: int
+    likeness: float
+    passes: int
+    seed: int
+    progress: bool
+    name: str = "exchange"
+
+    def on(self, data: SelectionData) -> Callable[[Wishes], Chosen]:
+        """Return what chooses from these rows."""
+        around = Surroundings(data, min(self.k, data.n_rows - 1), self.n_trees, self.seed, self.progress)
+        search = ExchangeSearch(around, self.likeness, self.passes, self.seed)
+
+        def choose(wishes: Wishes) -> Chosen:
+            return search(wishes) if wishes.by_row else search_budget(search, wishes)
+
+        return choose
+
+
+def _as_method(method: object, default: ExchangeMethod) -> Chooser:
+    """Return the method that is meant; the default if it is called by its name."""
+    if isinstance(method, Values):
+        return RankedMethod(method.values)
+    if isinstance(method, str) and method == default.name:
+        return default
+    if isinstance(method, str) and method in RIVALS:
+        rule, by_class = RIVALS[method]
+        return RivalMethod(method, rule, by_class, default.seed)
+    raise ValueError(f"method must be one of {', '.join(METHODS)}, or Values; got {method!r}.")
 
 
 def _smallest_keeping(estimation: Estimation, keep: float) -> Expectation:

@@ -133,7 +133,12 @@ class Wishes:
         budget = max(self.budget * n / self.n, float(self.prices[self.include].sum()))
         return replace(self, n=n, budget=budget)
 
-    def _units(self) -> tuple[IndexArray, FloatArray]:
+    @property
+    def limit(self) -> float:
+        """What may be taken in all: the budget, or the number of rows."""
+        return float(self.n) if self.budget is None else self.budget
+
+    def units(self) -> tuple[IndexArray, FloatArray]:
         """Return what is chosen whole, a number for each row, and what each such unit takes of the size or budget."""
         n_rows = len(self.include)
         units = np.arange(n_rows) if self.groups is None else self.groups.astype(np.int64)
@@ -143,7 +148,7 @@ class Wishes:
     @property
     def cheapest(self) -> float:
         """What the smallest group takes of the size, or the cheapest unit of the budget; 0 if nothing may be chosen."""
-        units, costs = self._units()
+        units, costs = self.units()
         return float(costs[units[~self.exclude]].min(initial=np.inf)) if not self.exclude.all() else 0.0
 
     def draw(self, rng: np.random.Generator) -> IndexArray:
@@ -152,8 +157,8 @@ class Wishes:
         must = np.flatnonzero(self.include)
         if self.by_row:
             return np.concatenate([must, rng.choice(free, self.n - len(must), replace=False)])
-        units, costs = self._units()
-        limit = (float(self.n) if self.budget is None else self.budget) * (1 + ROUNDING)
+        units, costs = self.units()
+        limit = self.limit * (1 + ROUNDING)
         taken = np.zeros(len(costs), np.bool_)
         taken[units[must]] = True
         spent = float(costs[taken].sum())
