@@ -26,26 +26,25 @@ class EditableLeaves:
         """As `EditableVoters.edit`, for these votes."""
         if n_classes > self.votes.shape[1]:
             self.votes = np.pad(self.votes, ((0, 0), (0, n_classes - self.votes.shape[1])))
-        before, after = (self._codes, self._alive), (self._codes.copy(), self._alive.copy())
-        after[0][rows], after[1][rows] = codes, alive
+        old = self._codes[rows], self._alive[rows]
         touched = np.zeros(len(self._codes), np.bool_)
         for leaves, copies in zip(self._leaves, self._copies, strict=True):
             members, groups = _members(leaves, rows)
-            was, now = (self._votes_in(members, groups, copies, *state) for state in (before, after))
-            self.votes[members] += now - was
+            before = self._votes_in(members, groups, copies)
+            self._codes[rows], self._alive[rows] = codes, alive
+            self.votes[members] += self._votes_in(members, groups, copies) - before
+            self._codes[rows], self._alive[rows] = old
             touched[members] = True
-        self._codes, self._alive = after
+        self._codes[rows], self._alive[rows] = codes, alive
         return np.flatnonzero(touched)
 
-    def _votes_in(
-        self, members: IndexArray, groups: IndexArray, copies: AnyArray, codes: CodeArray, alive: npt.NDArray[np.bool_]
-    ) -> FloatArray:
+    def _votes_in(self, members: IndexArray, groups: IndexArray, copies: AnyArray) -> FloatArray:
         """Return the votes of all rows of some leaves in one tree; shape (n_members, n_classes)."""
         n_classes, n_groups = self.votes.shape[1], int(groups.max()) + 1
-        there = alive[members]
+        there = self._alive[members]
         drawn = copies[members] * there.astype(np.float64)
         outside = np.where((copies[members] == 0) & there, self._shares[members], 0.0)
-        cells = groups * n_classes + codes[members]
+        cells = groups * n_classes + self._codes[members]
 
         def gather(weights: FloatArray) -> FloatArray:
             sums: FloatArray = np.bincount(cells, weights, n_groups * n_classes).astype(np.float64, copy=False)
