@@ -14,8 +14,6 @@ from pivotal.core.validation import check_features, check_same_length, is_sparse
 from pivotal.neighbors import open_source
 from pivotal.results.ids import as_ids, ids_of
 
-__all__ = ["Classification", "classification"]
-
 
 class Classification(NamedTuple):
     """Points with class codes. The classes of the training points come first: 0..n_known-1."""

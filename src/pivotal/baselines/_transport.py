@@ -19,8 +19,6 @@ from scipy.special import logsumexp
 
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["equal_masses", "extend", "solver", "target_potentials", "transport_cost"]
-
 Masses: TypeAlias = tuple[FloatArray, FloatArray]
 """Of the sources and of the targets, with the same sum."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from pivotal.core.types import AnyArray
 from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors, as_columns
 
-__all__ = ["ChromaNeighbors"]
-
 _PAGE: Final = 1000
 _SPACES: Final[dict[str, StoredMetric]] = {"l2": "euclidean", "cosine": "cosine"}
 

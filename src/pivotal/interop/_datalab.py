@@ -13,8 +13,6 @@ from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_probability
 from pivotal.results.values import Values
 
-__all__ = ["add_to_datalab", "to_datalab"]
-
 
 @runtime_checkable
 class Suspicions(Protocol):

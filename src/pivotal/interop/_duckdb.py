@@ -10,8 +10,6 @@ import numpy as np
 from pivotal.core.types import AnyArray
 from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors
 
-__all__ = ["DuckDBNeighbors"]
-
 _FUNCTIONS: Final = {"euclidean": "array_distance", "cosine": "array_cosine_distance"}
 
 

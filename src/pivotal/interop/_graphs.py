@@ -16,8 +16,6 @@ from pivotal.core.weights import Weights, as_bits, as_weights, resolution
 from pivotal.results.values import Values
 from pivotal.valuation.from_neighbors import value_from_neighbors
 
-__all__ = ["from_knn_graph", "value_knn_graph"]
-
 
 def from_knn_graph(graph: Any) -> tuple[IndexArray, FloatArray]:
     """Return the lists of neighbours that a sparse graph holds.

@@ -14,8 +14,6 @@ from pivotal.core.types import AnyArray
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
 
-__all__ = ["value_dataset", "with_values"]
-
 
 def value_dataset(
     train: Any,

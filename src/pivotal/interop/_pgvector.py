@@ -10,8 +10,6 @@ import numpy as np
 from pivotal.core.types import AnyArray
 from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors, need
 
-__all__ = ["PgVectorNeighbors"]
-
 _LEAST, _MOST = 40, 1000  # that a graph of pgvector's may keep in mind
 _OPERATORS: Final = {"euclidean": "<->", "cosine": "<=>"}
 

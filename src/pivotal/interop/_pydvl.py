@@ -17,8 +17,6 @@ from pivotal.core.frozen import thaw
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.values import Values
 
-__all__ = ["from_pydvl", "pydvl_arguments", "to_pydvl"]
-
 _KEPT: Final = (
     "n_queries",
     "full_utility",

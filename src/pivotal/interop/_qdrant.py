@@ -11,8 +11,6 @@ import numpy as np
 from pivotal.core.types import AnyArray
 from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors, as_columns, need
 
-__all__ = ["QdrantNeighbors"]
-
 _PAGE: Final = 1000  # points read, and queries asked, at a time
 _DISTANCES: Final[dict[str, StoredMetric]] = {"Euclid": "euclidean", "Cosine": "cosine"}
 

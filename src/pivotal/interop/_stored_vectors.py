@@ -16,8 +16,6 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["Content", "StoredMetric", "StoredNeighbors", "need"]
-
 StoredMetric = Literal["euclidean", "cosine"]
 _MARGIN: Final = 16  # candidates beyond those that are wanted
 

@@ -14,8 +14,6 @@ from pivotal.core.random import as_generator
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_probability, check_same_length
 
-__all__ = ["flip_labels", "imbalance"]
-
 
 def flip_labels(
     y: Any,

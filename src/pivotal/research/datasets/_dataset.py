@@ -13,8 +13,6 @@ from pivotal.core.random import as_generator
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count, check_share
 
-__all__ = ["Dataset", "Split"]
-
 
 class Split(NamedTuple):
     """Training part and test part, in the order in which `pivotal.value` takes them."""

@@ -15,8 +15,6 @@ from pivotal.core.types import AnyArray
 from pivotal.core.validation import count_not_finite
 from pivotal.research.datasets._registry import Variant
 
-__all__ = ["VARIABLE", "check_arrays", "find_folder", "read_file"]
-
 VARIABLE: Final = "PIVOTAL_DATA"
 """The environment variable that names the folder."""
 

@@ -21,8 +21,6 @@ from pivotal.core.random import as_seeds
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import check_count
 
-__all__ = ["Illustration", "illustration"]
-
 _K: Final = 5  # neighbours in the figure
 _CENTRE: Final = np.array([1.6, 0.8])  # of class 1; that of class 0 is on the other side of the origin
 _FAR: Final = 1.25  # how far out the far query is, in distances of the centre

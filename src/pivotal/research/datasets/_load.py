@@ -17,8 +17,6 @@ from pivotal.research.datasets._registry import BUNDLED, PAPER, DatasetEntry, Va
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["describe", "load", "names"]
-
 _COLUMNS: Final = ("name", "variant", "rows", "features", "classes", "kind", "openml", "file", "here", "note")
 
 

@@ -13,8 +13,6 @@ from pivotal.research.datasets._dataset import Dataset
 from pivotal.research.datasets._files import check_arrays
 from pivotal.research.datasets._registry import DatasetEntry, Variant
 
-__all__ = ["fetch"]
-
 
 def fetch(entry: DatasetEntry, version: int | None) -> Dataset:
     """Download a data set, or take it from scikit-learn's cache.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["BUNDLED", "PAPER", "DatasetEntry", "Variant"]
-
 _BELOW_MEAN: Final = "1 = target below its mean (class P at OpenML), 0 = otherwise"
 
 

@@ -16,8 +16,6 @@ from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count, check_probability
 from pivotal.research.datasets._dataset import Dataset
 
-__all__ = ["synthetic", "two_d_planes"]
-
 _CHUNK: Final = 1 << 16  # rows drawn at a time; part of the recipe, since every chunk has a seed of its own
 
 

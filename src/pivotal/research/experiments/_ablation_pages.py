@@ -8,15 +8,8 @@ import numpy as np
 import pandas as pd
 
 from pivotal.research.bench.markdown import table
-from pivotal.research.experiments._claims import (
-    NOT_MEASURED,
-    Claim,
-    ClaimCheck,
-    as_verdict,
-    compare,
-    interval,
-)
-from pivotal.research.experiments._curves import PLACES
+from pivotal.research.experiments._claims import NOT_MEASURED, ClaimCheck, compare, decided, interval
+from pivotal.research.experiments._curves import PLACES, on_both
 from pivotal.research.experiments._experiment_page import PageContent
 from pivotal.research.experiments._figures import COLORS, SPLITS, draw_by_data, legend, mark, panels, same_height, style
 from pivotal.research.experiments._frames import pick, pivot
@@ -26,17 +19,6 @@ from pivotal.research.experiments._setup import K, Setup
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = [
-    "ENDING",
-    "REFERENCE",
-    "draw_bits",
-    "draw_means",
-    "draw_variation",
-    "explain_bits",
-    "explain_imbalance",
-    "explain_k",
-]
 
 _LABELS: Final = {
     "k": "neighbours k, of values and model",
@@ -150,33 +132,21 @@ def explain_bits(frame: pd.DataFrame, setup: Setup) -> PageContent:
     deviation, seconds = medians["deviation"].to_dict(), medians["seconds"].to_dict()
     fall = (deviation[first] - deviation[7]) / (deviation[first] - deviation[last])
     claims = [
-        Claim(
+        decided(
             "Running time grows with b",
-            {
-                "here": ClaimCheck(
-                    as_verdict(seconds[last] > seconds[first]),
-                    f"{seconds[first]:.2g} s at {first} bit, {seconds[last]:.2g} s at {last}",
-                )
-            },
+            seconds[last] > seconds[first],
+            f"{seconds[first]:.2g} s at {first} bit, {seconds[last]:.2g} s at {last}",
         ),
-        Claim(
+        decided(
             "The deviation falls quickly with b",
-            {
-                "here": ClaimCheck(
-                    as_verdict(deviation[5] < deviation[first] / 10),
-                    f"{deviation[first]:.2g} at {first} bit, {deviation[5]:.2g} at 5",
-                )
-            },
+            deviation[5] < deviation[first] / 10,
+            f"{deviation[first]:.2g} at {first} bit, {deviation[5]:.2g} at 5",
         ),
-        Claim(
+        decided(
             "... and levels off at around b = 7",
-            {
-                "here": ClaimCheck(
-                    as_verdict(fall > 0.95),
-                    f"{fall:.1%} of the fall from {first} to {last} bits is done; {deviation[7]:.2g} at 7 bits, "
-                    f"{deviation[last]:.2g} at {last}",
-                )
-            },
+            fall > 0.95,
+            f"{fall:.1%} of the fall from {first} to {last} bits is done; {deviation[7]:.2g} at 7 bits, "
+            f"{deviation[last]:.2g} at {last}",
         ),
     ]
     rows = [[bits, f"{line.deviation:.2g}", f"{line.seconds:.3g}"] for bits, line in medians.iterrows()]
@@ -201,15 +171,13 @@ def _train_sizes(frame: pd.DataFrame) -> str:
 
 def explain_k(frame: pd.DataFrame, setup: Setup) -> PageContent:
     """Return what the page says on the number of neighbours."""
-    less: dict[str, ClaimCheck] = {}
-    own: dict[str, ClaimCheck] = {}
-    for on, place in PLACES.items():
-        here = own_model(pick(frame, on=on))
-        ends = pivot(here, ["data", "method"], "k", "end")
+
+    def range_over_k(on: str) -> ClaimCheck:
+        ends = pivot(own_model(pick(frame, on=on)), ["data", "method"], "k", "end")
         extent = (ends.max(axis=1) - ends.min(axis=1)).rename("range").rename_axis(["data", "method"])
         ranges = pivot(extent.reset_index(), "data", "method", "range")
-        less[place] = compare(ranges, "bv-fast", ["bv-uw"], lowest=True)
-        own[place] = _own_k(here)
+        return compare(ranges, "bv-fast", ["bv-uw"], lowest=True)
+
     how = (
         f"The {ENDING:.0%} most valuable points are removed, and the accuracy that is left is taken, for several k; "
         f"lower is better. Values and model use the same k. Samples of at most {setup.rows:,} rows "
@@ -221,8 +189,8 @@ def explain_k(frame: pd.DataFrame, setup: Setup) -> PageContent:
         "data set is compared with the k that was best on the other runs of all data sets, on the run left out."
     )
     claims = [
-        Claim("Weighted methods depend less on k (range of `bv-fast` below that of `bv-uw`)", less),
-        Claim("The ideal k depends on the data set (`bv-uw`)", own),
+        on_both("Weighted methods depend less on k (range of `bv-fast` below that of `bv-uw`)", range_over_k),
+        on_both("The ideal k depends on the data set (`bv-uw`)", lambda on: _own_k(frame, on)),
     ]
     return PageContent(how, claims, note, _variation_sections(frame, "k", "end", "Accuracy left"))
 
@@ -234,9 +202,9 @@ def _variation_sections(frame: pd.DataFrame, column: str, score: str, title: str
     return [("By data set", "<!-- figure data -->"), *means]
 
 
-def _own_k(here: pd.DataFrame) -> ClaimCheck:
+def _own_k(frame: pd.DataFrame, on: str) -> ClaimCheck:
     """Say what choosing k for each data set gains over one k for all, on runs that did not choose."""
-    scores = pick(here, method="bv-uw")
+    scores = pick(own_model(frame), on=on, method="bv-uw")
     if scores.empty or scores["run"].nunique() < 2:
         return NOT_MEASURED
     ends = scores.pivot_table(index=["data", "run"], columns="k", values="end")
@@ -265,13 +233,19 @@ def _means(frame: pd.DataFrame, on: str, column: str, score: str) -> str:
 def explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
     """Return what the page says on the balance of the classes."""
     rarest, even = frame["ratio"].min(), frame["ratio"].max()
-    robust: dict[str, ClaimCheck] = {}
-    extreme: dict[str, ClaimCheck] = {}
-    for on, place in PLACES.items():
+
+    def usual_drop(on: str) -> ClaimCheck:
         here = own_model(pick(frame, on=on))
-        usual = pivot(here[here["ratio"] > _EXTREME], "data", "method", "drop")
-        robust[place] = compare(usual, "bv-uw", ["rand"])
-        extreme[place] = _lost(here, even)
+        return compare(pivot(here[here["ratio"] > _EXTREME], "data", "method", "drop"), "bv-uw", ["rand"])
+
+    def lost(on: str) -> ClaimCheck:
+        """Say how much less `bv-uw` removes where a class is rarest than where classes are even."""
+        drops = pivot(pick(own_model(frame), on=on, method="bv-uw"), "data", "ratio", "drop")
+        if drops.empty or len(drops.columns) < 2:
+            return NOT_MEASURED
+        found = interval(drops[even] - drops[drops.columns.min()])
+        return ClaimCheck(found.verdict, f"bv-uw {found.text()}")
+
     how = (
         f"Rows are dropped until the rare class is {rarest:g} to {even:g} times as frequent as the common one; then "
         f"the {ENDING:.0%} most valuable points are removed. A larger drop in accuracy is better. Samples of at most "
@@ -282,16 +256,7 @@ def explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
         f"Robust means here: over the ratios above {_EXTREME:g}, values remove more accuracy than random removal does."
     )
     claims = [
-        Claim("The methods are robust (`bv-uw` against random removal)", robust),
-        Claim("... except for extreme imbalance (drop with even classes minus drop at the rarest)", extreme),
+        on_both("The methods are robust (`bv-uw` against random removal)", usual_drop),
+        on_both("... except for extreme imbalance (drop with even classes minus drop at the rarest)", lost),
     ]
     return PageContent(how, claims, note, _variation_sections(frame, "ratio", "drop", "Drop in accuracy"))
-
-
-def _lost(here: pd.DataFrame, even: float) -> ClaimCheck:
-    """Say how much less `bv-uw` removes where a class is rarest than where classes are even."""
-    drops = pivot(pick(here, method="bv-uw"), "data", "ratio", "drop")
-    if drops.empty or len(drops.columns) < 2:
-        return NOT_MEASURED
-    found = interval(drops[even] - drops[drops.columns.min()])
-    return ClaimCheck(found.verdict, f"bv-uw {found.text()}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -25,14 +26,7 @@ from pivotal.research.experiments._result_cells import Cell, DataSource, Result
 from pivotal.research.experiments._setup import Setup
 from pivotal.research.experiments._tasks import draw_task, measure_clean
 
-__all__ = ["BITS", "IMBALANCE", "NEIGHBOURS", "measure_bits"]
-
 _METHODS: Final = ("bv-fast", "bv-uw", "sv-uw", "sv-soft", "rand")
-
-
-def _chosen(setup: Setup) -> list[str]:
-    return [name for name in _METHODS if name in setup.methods]
-
 
 # Bits.
 
@@ -71,35 +65,28 @@ def _bits_frame(results: Results) -> pd.DataFrame:
 def _variation_frame(results: Results, column: str) -> pd.DataFrame:
     rows = []
     for cell, result in results:
+        about = {"data": cell.data, "n_train": result["n_train"], "method": cell.method}
+        about |= {column: cell.settings[column], "run": cell.run}
         for evaluation, scores in result["removal"].items():
             on, weights = evaluation.split("/")
-            rows.append(
-                {
-                    "data": cell.data,
-                    "n_train": result["n_train"],
-                    "method": cell.method,
-                    column: cell.settings[column],
-                    "run": cell.run,
-                    "on": on,
-                    "weights": weights,
-                    "start": scores[0],
-                    "end": scores[-1],
-                    "drop": scores[0] - scores[-1],
-                }
-            )
+            ends = {"start": scores[0], "end": scores[-1], "drop": scores[0] - scores[-1]}
+            rows.append({**about, "on": on, "weights": weights, **ends})
     return pd.DataFrame(rows)
 
 
-def _k_cells(setup: Setup) -> list[Cell]:
-    counts = (1, 5, 9) if setup.quick else (1, 3, 5, 7, 9, 11, 15, 21)
-    variations = [{"k": k, "shares": [0.0, ENDING]} for k in counts]
-    return setup.task_cells("neighbours", _chosen(setup), full=False, variations=variations)
+def _variation_cells(setup: Setup, study: str, column: str, few: Sequence[float], many: Sequence[float]) -> list[Cell]:
+    """Return cells with few settings of a column for a quick run, else with many."""
+    methods = [name for name in _METHODS if name in setup.methods]
+    variations = [{column: setting, "shares": [0.0, ENDING]} for setting in (few if setup.quick else many)]
+    return setup.task_cells(study, methods, full=False, variations=variations)
 
 
-def _imbalance_cells(setup: Setup) -> list[Cell]:
-    ratios = (1.0, 0.2) if setup.quick else (1.0, 0.5, 0.3, 0.2, 0.1)
-    variations = [{"ratio": ratio, "shares": [0.0, ENDING]} for ratio in ratios]
-    return setup.task_cells("balance", _chosen(setup), full=False, variations=variations)
+def _variation_pictures(what: str, column: str, score: str) -> tuple[Picture, Picture]:
+    how: dict[str, Any] = {"column": column, "score": score}
+    return (
+        Picture("", f"{what} by {column}, the mean over the data sets", partial(draw_means, **how)),
+        Picture("data", f"{what} by {column}, by data set", partial(draw_variation, **how)),
+    )
 
 
 BITS: Final = Experiment(
@@ -115,24 +102,18 @@ BITS: Final = Experiment(
 NEIGHBOURS: Final = Experiment(
     "k",
     "Number of neighbours: accuracy left after removal",
-    _k_cells,
+    partial(_variation_cells, study="neighbours", column="k", few=(1, 5, 9), many=(1, 3, 5, 7, 9, 11, 15, 21)),
     measure_clean,
     partial(_variation_frame, column="k"),
-    (
-        Picture("", "Accuracy left by k, the mean over the data sets", partial(draw_means, column="k", score="end")),
-        Picture("data", "Accuracy left by k, by data set", partial(draw_variation, column="k", score="end")),
-    ),
+    _variation_pictures("Accuracy left", "k", "end"),
     explain_k,
 )
 IMBALANCE: Final = Experiment(
     "imbalance",
     "Class imbalance: what removal does where a class is rare",
-    _imbalance_cells,
+    partial(_variation_cells, study="balance", column="ratio", few=(1.0, 0.2), many=(1.0, 0.5, 0.3, 0.2, 0.1)),
     measure_clean,
     partial(_variation_frame, column="ratio"),
-    (
-        Picture("", "Drop by ratio, the mean over the data sets", partial(draw_means, column="ratio", score="drop")),
-        Picture("data", "Drop by ratio, by data set", partial(draw_variation, column="ratio", score="drop")),
-    ),
+    _variation_pictures("Drop", "ratio", "drop"),
     explain_imbalance,
 )

@@ -6,8 +6,7 @@ its 95 % interval (Student's t), and a sentence agrees or differs only where tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -16,24 +15,6 @@ from pivotal.research.bench.markdown import table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "AGREES",
-    "DIFFERS",
-    "NOT_MEASURED",
-    "OPEN",
-    "SUMMARY",
-    "Claim",
-    "ClaimCheck",
-    "MeanInterval",
-    "as_verdict",
-    "best_of",
-    "claims_table",
-    "closest",
-    "compare",
-    "consistency",
-    "interval",
-]
 
 AGREES: Final = "agrees"
 DIFFERS: Final = "differs"
@@ -52,20 +33,11 @@ class ClaimCheck(NamedTuple):
 NOT_MEASURED: Final = ClaimCheck("", "not measured")
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper and what was found.
-
-    Parameters
-    ----------
-    says : str
-        The claim.
-    findings : mapping of str to ClaimCheck
-        Where it was looked at, and what was found there.
-    """
+class Claim(NamedTuple):
+    """A sentence of the paper, and what was found at each place where it was looked at."""
 
     says: str
-    findings: Mapping[str, ClaimCheck] = field(hash=False)
+    findings: Mapping[str, ClaimCheck]
 
 
 class MeanInterval(NamedTuple):
@@ -111,19 +83,20 @@ def as_verdict(holds: bool) -> str:
     return AGREES if holds else DIFFERS
 
 
-def compare(scores: pd.DataFrame, one: str, others: Sequence[str], *, lowest: bool = False) -> ClaimCheck:
-    """Compare a method with each of others, data set by data set.
+def decided(says: str, holds: bool, numbers: str) -> Claim:
+    """Return a claim that is looked at in one place, and decided without an interval."""
+    return Claim(says, {"here": ClaimCheck(as_verdict(holds), numbers)})
 
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        A row per data set, a column per method; shown in hundredths.
-    one : str
-        The method that the paper finds better.
-    others : sequence of str
-        Whom it should beat: all of them.
-    lowest : bool, default=False
-        Whether the lowest is the best.
+
+def _weakest(verdicts: Collection[str]) -> str:
+    """Return the verdict of a sentence that is true if all its parts are."""
+    return DIFFERS if DIFFERS in verdicts else OPEN if OPEN in verdicts else AGREES
+
+
+def compare(scores: pd.DataFrame, one: str, others: Sequence[str], *, lowest: bool = False) -> ClaimCheck:
+    """Compare the method that the paper finds better with each of those it should beat, data set by data set.
+
+    Scores have a row per data set and a column per method, and are shown in hundredths.
 
     Examples
     --------
@@ -138,8 +111,7 @@ def compare(scores: pd.DataFrame, one: str, others: Sequence[str], *, lowest: bo
     found = {other: interval(sign * (scores[one] - scores[other])) for other in here}
     if any(each.mean != each.mean for each in found.values()):
         return NOT_MEASURED
-    verdicts = {each.verdict for each in found.values()}
-    verdict = DIFFERS if DIFFERS in verdicts else OPEN if OPEN in verdicts else AGREES
+    verdict = _weakest({each.verdict for each in found.values()})
     return ClaimCheck(verdict, "; ".join(f"{one} over {other} {each.text()}" for other, each in found.items()))
 
 
@@ -168,16 +140,7 @@ def consistency(scores: pd.DataFrame, errors: pd.DataFrame, ones: Sequence[str],
     """Say on how many data sets methods are better and worse than chance, by more than two standard errors.
 
     A method is inconsistent, as the paper says of some, if there are data sets of both kinds: two at least, as one of
-    twelve may be chance.
-
-    Parameters
-    ----------
-    scores, errors : pandas.DataFrame
-        Means over the runs and their standard errors: a row per data set, a column per method.
-    ones : sequence of str
-        The methods.
-    lowest : bool, default=False
-        Whether the lowest is the best.
+    twelve may be chance. Scores are means over the runs: a row per data set, a column per method.
     """
     here = [one for one in ones if one in scores]
     if not here or "rand" not in scores:
@@ -190,8 +153,7 @@ def consistency(scores: pd.DataFrame, errors: pd.DataFrame, ones: Sequence[str],
         texts.append(f"{one} better than rand on {better}, worse on {worse} of {len(gain)}")
         fewer = min(better, worse)
         verdicts.append(AGREES if fewer > 1 else OPEN if fewer else DIFFERS)
-    verdict = DIFFERS if DIFFERS in verdicts else OPEN if OPEN in verdicts else AGREES
-    return ClaimCheck(verdict, ", ".join(texts))
+    return ClaimCheck(_weakest(verdicts), ", ".join(texts))
 
 
 def claims_table(claims: Sequence[Claim]) -> str:
@@ -210,14 +172,14 @@ def claims_table(claims: Sequence[Claim]) -> str:
 
 def _summary(claims: Sequence[Claim], place: str) -> str:
     looked = [(claim.says, claim.findings[place].verdict) for claim in claims if place in claim.findings]
-    decided = [(says, verdict) for says, verdict in looked if verdict]
-    if not decided:
+    judged = [(says, verdict) for says, verdict in looked if verdict]
+    if not judged:
         return f"{SUMMARY}{place}: nothing could be decided."
-    counts = {word: sum(verdict == word for _, verdict in decided) for word in (AGREES, OPEN, DIFFERS)}
+    counts = {word: sum(verdict == word for _, verdict in judged) for word in (AGREES, OPEN, DIFFERS)}
     verbs = {AGREES: ("agrees", "agree"), OPEN: ("is open", "are open"), DIFFERS: ("differs", "differ")}
-    of_all = f" of {len(decided)} {'statement' if len(decided) == 1 else 'statements'}"
+    of_all = f" of {len(judged)} {'statement' if len(judged) == 1 else 'statements'}"
     found = [(word, count) for word, count in counts.items() if count]
     parts = [f"{count}{'' if at else of_all} {verbs[word][count != 1]}" for at, (word, count) in enumerate(found)]
     text = f"{SUMMARY}{place}: {', '.join(parts)}."
-    apart = [f"“{says.removeprefix('... ')}”" for says, verdict in decided if verdict == DIFFERS]
+    apart = [f"“{says.removeprefix('... ')}”" for says, verdict in judged if verdict == DIFFERS]
     return f"{text} What differs: {'; '.join(apart)}." if apart else text

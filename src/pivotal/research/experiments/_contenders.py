@@ -13,38 +13,20 @@ from pivotal.research.datasets import Split
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
 
-__all__ = ["CONTENDERS", "SELECT", "ComparedMethod", "play"]
-
 SELECT: Final = "select"
 """Rows chosen together by `pivotal.select`: no values, and a line of its own among selections."""
 
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """One column of the paper's tables.
+    """One column of the paper's tables."""
 
-    Parameters
-    ----------
-    name : str
-        The paper's abbreviation.
-    method : str
-        What `pivotal.value` is asked for.
-    settings : mapping
-        Settings of `pivotal.value`, fixed for this contender.
-    neighbours : bool
-        Whether it values for a neighbour model, and so takes k.
-    samples : bool
-        Whether it samples.
-    max_rows : int or None
-        Data sets with more rows are too large for it, and it is run on a sample only.
-    """
-
-    name: str
-    method: str
-    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    neighbours: bool = True
+    name: str  # the paper's abbreviation
+    method: str  # what `pivotal.value` is asked for
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)  # of `pivotal.value`, fixed
+    neighbours: bool = True  # whether it values for a neighbour model, and so takes k
     samples: bool = False
-    max_rows: int | None = None
+    max_rows: int | None = None  # larger data sets are too large for it, and it is run on a sample only
 
     @property
     def weights(self) -> str:
@@ -87,24 +69,10 @@ CONTENDERS: Final = MappingProxyType(
 def play(name: str, task: Split, *, k: int, n_samples: int, seed: int, **settings: Any) -> Values:
     """Value the training points of a task by one of the contenders, in one thread.
 
-    Parameters
-    ----------
-    name : str
-        The contender.
-    task : Split
-        Training points with the labels as given, and queries.
-    k : int
-        Neighbours, for those that ask them.
-    n_samples : int
-        Samples, for those that sample.
-    seed : int
-        Where random numbers start.
-    **settings
-        Other settings of `pivotal.value`.
+    k is for those that ask neighbours, the samples for those that sample; other settings are those of `pivotal.value`.
     """
     one = CONTENDERS[name]
-    chosen = {**one.settings, **settings}
-    if one.neighbours:
-        chosen["k"] = k
+    neighbours = {"k": k} if one.neighbours else {}
     parameters = {"n_samples": n_samples} if one.samples else {}
-    return value(*task, method=method(one.method, random_state=seed, **parameters), n_jobs=1, **chosen)
+    how = method(one.method, random_state=seed, **parameters)
+    return value(*task, method=how, n_jobs=1, **{**one.settings, **settings, **neighbours})

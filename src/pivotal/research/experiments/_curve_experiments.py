@@ -30,8 +30,6 @@ from pivotal.research.experiments._tasks import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FLIP", "REMOVAL", "SELECTION"]
-
 _WEIGHTED: Final = ("bv-fast", "sv")
 
 
@@ -88,28 +86,17 @@ def draw_weighted(table: pd.DataFrame, word: str) -> Figure | None:
             how = {**style(str(method)), "linestyle": "-" if weighted else "--"}
             label = f"{method}, {'weighted' if weighted else 'unweighted'} model"
             ax.plot(lines["share"], lines["score"], label=label, **how)
-            error = lines["deviation"] / lines["runs"] ** 0.5
-            ax.fill_between(
-                lines["share"],
-                lines["score"] - error,
-                lines["score"] + error,
-                color=how["color"],
-                alpha=0.1,
-                linewidth=0,
-            )
+            low, high = (lines["score"] + sign * lines["deviation"] / lines["runs"] ** 0.5 for sign in (-1, 1))
+            ax.fill_between(lines["share"], low, high, color=how["color"], alpha=0.1, linewidth=0)
     figure.supxlabel(f"share of the points {word}", fontsize="small")
     figure.supylabel("accuracy on the test set", fontsize="small")
     legend(figure, axes)
     return figure
 
 
-def _cells(setup: Setup, study: str) -> list[Cell]:
-    return setup.task_cells(study, setup.methods)
-
-
 def _selection_cells(setup: Setup) -> list[Cell]:
     """Return the cells of the values, and those of rows that are selected together, on the samples."""
-    ranked = setup.task_cells("clean", setup.methods)
+    ranked = setup.task_cells("clean")
     samples = {(cell.data, cell.run): cell for cell in ranked if cell.settings["size"] == "sample"}
     return [*ranked, *(Cell("selected", name, SELECT, run, cell.settings) for (name, run), cell in samples.items())]
 
@@ -138,7 +125,7 @@ def _curve_experiment(
 REMOVAL: Final = _curve_experiment(
     "removal",
     "Point removal: accuracy while the most valuable points go",
-    partial(_cells, study="clean"),
+    partial(Setup.task_cells, study="clean"),
     measure_clean,
     removal_claims,
     word="removed",
@@ -160,7 +147,7 @@ SELECTION: Final = _curve_experiment(
 FLIP: Final = _curve_experiment(
     "flip",
     "Label flipping: accuracy while the least valuable points get another label",
-    partial(_cells, study="noise"),
+    partial(Setup.task_cells, study="noise"),
     measure_noisy,
     flip_claims,
     word="flipped",

@@ -20,14 +20,12 @@ from pivotal.research.experiments._claims import (
     interval,
 )
 from pivotal.research.experiments._contenders import SELECT
-from pivotal.research.experiments._curves import PLACES, gain_at, height_tables
+from pivotal.research.experiments._curves import PLACES, gain_at, height_tables, on_both
 from pivotal.research.experiments._experiment import Picture
 from pivotal.research.experiments._experiment_page import PageContent, mean_table
 from pivotal.research.experiments._frames import pick, pivot
 from pivotal.research.experiments._published import NO_FIGURES
 from pivotal.research.experiments._setup import Setup
-
-__all__ = ["explain_curves", "flip_claims", "removal_claims", "selection_claims"]
 
 _HARD: Final = ("bv-fast", "bv-uw", "sv", "sv-uw")
 _GAMES: Final = (*_HARD, "sv-soft", "beta-mc")
@@ -42,21 +40,10 @@ def explain_curves(
     claims: Callable[[pd.DataFrame], list[Claim]],
     pictures: tuple[Picture, ...],
 ) -> PageContent:
-    """Return what a page of curves says.
+    """Return what a page of averaged curves says.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Averaged curves.
-    setup : Setup
-    how : str
-        What is done to the training set.
-    lowest : bool
-        Whether a lower curve is better.
-    claims : callable
-        From the table to what the paper says.
-    pictures : tuple of Picture
-        The figures after the first: by data set, and for weighted models.
+    `how` says what is done to the training set, `lowest` whether a lower curve is better; the pictures are those after
+    the first: by data set, and for weighted models.
     """
     by_data, weighted = pictures
     sections = [
@@ -92,10 +79,6 @@ def explain_curves(
     return PageContent(f"{how} {ends}", found, note, sections)
 
 
-def _both(says: str, look: Callable[[str], ClaimCheck]) -> Claim:
-    return Claim(says, {place: look(on) for on, place in PLACES.items()})
-
-
 def _tables(table: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     mean = {on: height_tables(table, "sample", on) for on in PLACES}
     error = {on: height_tables(table, "sample", on, "error") for on in PLACES}
@@ -125,19 +108,19 @@ def removal_claims(table: pd.DataFrame) -> list[Claim]:
         return compare(after, "bv-uw", ["loo"])
 
     return [
-        _both(
+        on_both(
             "Hard-label Banzhaf and Shapley values are often the best among game-theoretic methods",
             lambda on: best_of(mean[on], _HARD, ("sv-soft", "beta-mc"), lowest=True),
         ),
-        _both("... followed by `beta-mc`", lambda on: compare(mean[on], "bv-uw", ["beta-mc"], lowest=True)),
-        _both("... and `sv-soft`", lambda on: compare(mean[on], "bv-uw", ["sv-soft"], lowest=True)),
-        _both("`inf` underperforms", lambda on: compare(mean[on], "bv-uw", ["inf"], lowest=True)),
-        _both("`lava` is inconsistent", lambda on: consistency(mean[on], error[on], ["lava"], lowest=True)),
-        _both("`loo` levels off early (fall between 10 % and 50 % removed)", levels_off),
-        _both(
+        on_both("... followed by `beta-mc`", lambda on: compare(mean[on], "bv-uw", ["beta-mc"], lowest=True)),
+        on_both("... and `sv-soft`", lambda on: compare(mean[on], "bv-uw", ["sv-soft"], lowest=True)),
+        on_both("`inf` underperforms", lambda on: compare(mean[on], "bv-uw", ["inf"], lowest=True)),
+        on_both("`lava` is inconsistent", lambda on: consistency(mean[on], error[on], ["lava"], lowest=True)),
+        on_both("`loo` levels off early (fall between 10 % and 50 % removed)", levels_off),
+        on_both(
             "Values are better than removing at random", lambda on: compare(mean[on], "bv-uw", ["rand"], lowest=True)
         ),
-        _both("Weighted models start at a higher accuracy", weighted_start),
+        on_both("Weighted models start at a higher accuracy", weighted_start),
     ]
 
 
@@ -169,11 +152,11 @@ def selection_claims(table: pd.DataFrame) -> list[Claim]:
         return consistency(mean[on], error[on], ["lava", "inf"])
 
     return [
-        _both("`bv-fast` and `bv-uw` are the best or very close to it (1 point) in many data sets", near_best),
-        _both("All game-theoretic methods are fairly comparable (closer to each other than to random)", comparable),
-        _both("`loo` is less capable", lambda on: compare(mean[on], "bv-uw", ["loo"])),
-        _both("... and so is `rand`", lambda on: compare(mean[on], "bv-uw", ["rand"])),
-        _both("`lava` and `inf` are inconsistent", inconsistent),
+        on_both("`bv-fast` and `bv-uw` are the best or very close to it (1 point) in many data sets", near_best),
+        on_both("All game-theoretic methods are fairly comparable (closer to each other than to random)", comparable),
+        on_both("`loo` is less capable", lambda on: compare(mean[on], "bv-uw", ["loo"])),
+        on_both("... and so is `rand`", lambda on: compare(mean[on], "bv-uw", ["rand"])),
+        on_both("`lava` and `inf` are inconsistent", inconsistent),
         *_selected_together(mean),
     ]
 
@@ -214,13 +197,13 @@ def flip_claims(table: pd.DataFrame) -> list[Claim]:
         return ClaimCheck(found.verdict, f"5 % flipped change {found.text()}")
 
     return [
-        _both("With `sv-soft` accuracy often stays unchanged (within 1 point) after the first few points", unchanged),
-        _both("Hard-label values such as `bv-fast` increase accuracy significantly", rises),
-        _both(
+        on_both("With `sv-soft` accuracy often stays unchanged (within 1 point) after the first few points", unchanged),
+        on_both("Hard-label values such as `bv-fast` increase accuracy significantly", rises),
+        on_both(
             "... and more than `sv-soft` (gain at 5 % flipped)",
             lambda on: compare(gains(on, 0.05), "bv-fast", ["sv-soft"]),
         ),
-        _both(
+        on_both(
             "... and over the whole curve (area under it)",
             lambda on: compare(height_tables(table, "sample", on), "bv-fast", ["sv-soft"]),
         ),

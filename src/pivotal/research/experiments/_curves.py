@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from pivotal.research.experiments._claims import Claim, ClaimCheck
 from pivotal.research.experiments._experiment import Results
 from pivotal.research.experiments._frames import pick, pivot
-
-__all__ = ["PLACES", "average", "curve_frame", "gain_at", "height_tables", "heights"]
 
 PLACES: Final = {"seen": "on the test set, as in the paper", "fresh": "on fresh points"}
 """Where models are scored."""
 _CURVE: Final = ["data", "size", "n_train", "method", "on", "weights"]
+
+
+def on_both(says: str, look: Callable[[str], ClaimCheck]) -> Claim:
+    """Return a claim that is looked at on the test set and on fresh points."""
+    return Claim(says, {place: look(on) for on, place in PLACES.items()})
 
 
 def curve_frame(results: Results, kind: str) -> pd.DataFrame:
@@ -24,19 +29,11 @@ def curve_frame(results: Results, kind: str) -> pd.DataFrame:
         counts = np.asarray(result["counts"])
         for evaluation, scores in result[kind].items():
             on, weights = evaluation.split("/")
-            part = pd.DataFrame({"count": counts, "share": counts / result["n_train"], "score": scores})
-            about = {
-                "data": cell.data,
-                "size": cell.settings["size"],
-                "n_train": result["n_train"],
-                "method": cell.method,
-                "run": cell.run,
-                "on": on,
-                "weights": weights,
-            }
-            parts.append(part.assign(**about))
-    columns = ["data", "size", "n_train", "method", "run", "on", "weights", "count", "share", "score"]
-    return pd.concat(parts, ignore_index=True)[columns]
+            about = {"data": cell.data, "size": cell.settings["size"], "n_train": result["n_train"]}
+            about |= {"method": cell.method, "run": cell.run, "on": on, "weights": weights}
+            steps = {"count": counts, "share": counts / result["n_train"], "score": scores}
+            parts.append(pd.DataFrame({**about, **steps}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _height(curve: pd.DataFrame) -> float:

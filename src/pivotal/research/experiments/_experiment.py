@@ -14,33 +14,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["Experiment", "Picture", "Results"]
-
 Results = Sequence[tuple[Cell, Result]]
 """Cells with what was measured."""
 
 
-def _unchanged(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame
-
-
 @dataclass(frozen=True)
 class Picture:
-    """A figure of a page.
+    """A figure of a page."""
 
-    Parameters
-    ----------
-    part : str
-        What its file is called after the experiment; empty for the main figure.
-    caption : str
-        What it shows, in words: also its alternative text.
-    draw : callable
-        From the table to the figure; None where the table has nothing to draw.
-    """
-
-    part: str
-    caption: str
-    draw: Callable[[pd.DataFrame], Figure | None]
+    part: str  # what its file is called after the experiment; empty for the main figure
+    caption: str  # what it shows, in words: also its alternative text
+    draw: Callable[[pd.DataFrame], Figure | None]  # from the table; None where it has nothing to draw
 
     @property
     def token(self) -> str:
@@ -54,39 +38,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure or table of the paper.
+    """One figure or table of the paper."""
 
-    Parameters
-    ----------
-    name : str
-        What `pivotal reproduce` takes.
-    title : str
-        What it shows.
-    cells : callable
-        From a setup to the cells it needs.
-    measure : callable
-        Measures one cell.
-    gather : callable
-        From cells with results to a tidy table: a row per number.
-    pictures : tuple of Picture
-        The figures; the first stands at the top of the page and is its thumbnail.
-    explain : callable
-        From the table that is kept and the setup to what the page says; one template writes it.
-    tabulate : callable, optional
-        From all numbers to the table that is kept; pages and figures are made from that alone.
-    alone : bool, default=False
-        Whether its cells are timed, and so never run beside each other.
-    needs_data : bool, default=True
-        Whether it uses the data sets; the others make their own.
-    """
-
-    name: str
+    name: str  # what `pivotal reproduce` takes
     title: str
-    cells: Callable[[Setup], list[Cell]]
+    cells: Callable[[Setup], list[Cell]]  # those it needs
     measure: Measure
-    gather: Callable[[Results], pd.DataFrame]
-    pictures: tuple[Picture, ...]
-    explain: Callable[[pd.DataFrame, Setup], PageContent]
-    tabulate: Callable[[pd.DataFrame], pd.DataFrame] = _unchanged
-    alone: bool = False
-    needs_data: bool = True
+    gather: Callable[[Results], pd.DataFrame]  # to a tidy table: a row per number
+    pictures: tuple[Picture, ...]  # the first stands at the top of the page and is its thumbnail
+    explain: Callable[[pd.DataFrame, Setup], PageContent]  # from the table that is kept; one template writes the page
+    # From all numbers to the table that is kept; pages and figures are made from that alone.
+    tabulate: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+    alone: bool = False  # whether its cells are timed, and so never run beside each other
+    needs_data: bool = True  # whether it uses the data sets; the others make their own

@@ -12,45 +12,28 @@ from pivotal.research.experiments._claims import Claim, claims_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PageContent", "explain", "marked", "mean_table"]
-
 
 @dataclass(frozen=True)
 class PageContent:
-    """What the page of an experiment says, beside what all pages have.
+    """What the page of an experiment says, beside what all pages have."""
 
-    Parameters
-    ----------
-    how : str
-        How it was measured.
-    claims : sequence of Claim
-        What the paper says.
-    note : str
-        How the numbers of the claims are to be read.
-    sections : sequence of (str, str)
-        Headings and what follows under them, tables for the most part.
-    caveats : sequence of str
-        What to know before the claims are read.
-    """
+    how: str  # how it was measured
+    claims: Sequence[Claim]  # what the paper says
+    note: str = ""  # how the numbers of the claims are to be read
+    sections: Sequence[tuple[str, str]] = ()  # headings and what follows under them, tables for the most part
+    caveats: Sequence[str] = ()  # what to know before the claims are read
 
-    how: str
-    claims: Sequence[Claim]
-    note: str = ""
-    sections: Sequence[tuple[str, str]] = ()
-    caveats: Sequence[str] = ()
-
-
-def explain(found: PageContent) -> list[str]:
-    """Return the paragraphs of a page: the same order for every experiment."""
-    return [
-        found.how,
-        *(["## How the printed tables may be read"] if found.caveats else []),
-        "\n".join(f"{number}. {caveat}" for number, caveat in enumerate(found.caveats, 1)),
-        "## What the paper says, and what is found here",
-        found.note,
-        claims_table(found.claims),
-        *(part for heading, text in found.sections for part in (f"## {heading}", *text.split("\n\n"))),
-    ]
+    def paragraphs(self) -> list[str]:
+        """Return the paragraphs of the page: the same order for every experiment."""
+        return [
+            self.how,
+            *(["## How the printed tables may be read"] if self.caveats else []),
+            "\n".join(f"{number}. {caveat}" for number, caveat in enumerate(self.caveats, 1)),
+            "## What the paper says, and what is found here",
+            self.note,
+            claims_table(self.claims),
+            *(part for heading, text in self.sections for part in (f"## {heading}", *text.split("\n\n"))),
+        ]
 
 
 def marked(numbers: Sequence[float], *, lowest: bool = False, digits: int = 2) -> list[str]:
@@ -71,17 +54,7 @@ def marked(numbers: Sequence[float], *, lowest: bool = False, digits: int = 2) -
 
 
 def mean_table(mean: pd.DataFrame, deviation: pd.DataFrame, *, lowest: bool = False, digits: int = 2) -> str:
-    """Write means, marked by row, and deviations.
-
-    Parameters
-    ----------
-    mean, deviation : pandas.DataFrame
-        A row per data set, a column per method; NaN where nothing was measured.
-    lowest : bool, default=False
-        Whether the lowest is the best.
-    digits : int, default=2
-        Decimals.
-    """
+    """Write means, marked by row, and deviations: a row per data set, a column per method, NaN where nothing is."""
     rows = []
     for name, figures, stds in zip(mean.index, mean.round(digits).to_numpy(), deviation.to_numpy(), strict=True):
         cells = marked(figures.tolist(), lowest=lowest, digits=digits)

@@ -8,28 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from pivotal.research.experiments._frames import pick
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = [
-    "COLORS",
-    "SPLITS",
-    "STYLES",
-    "draw_by_data",
-    "draw_lines",
-    "legend",
-    "mark",
-    "panels",
-    "same_height",
-    "save",
-    "style",
-]
 
 COLORS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -89,7 +73,9 @@ def panels(
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, name in zip(grid, names, strict=False):
         ax.set_title(name, fontsize="small")
-        _tidy(ax)
+        ax.tick_params(labelsize="x-small")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(linewidth=0.4, alpha=0.4)
     for ax in grid[len(names) :]:
         ax.set_visible(False)
     return figure, list(grid[: len(names)])
@@ -98,34 +84,19 @@ def panels(
 def draw_by_data(frame: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, error: str | None = None) -> Figure:
     """Draw the lines of every data set, on the test set as in the paper beside those on fresh points, with one scale.
 
-    Parameters
-    ----------
-    frame, x, y, error
-        As in `draw_lines`, with columns `data` and `on` as well.
-    labels : pair of str
-        What x and y are.
+    There is a line for each method, with a band of one standard error: of the column `error`, or of the rows that have
+    the same x. `labels` say what x and y are.
     """
-    from pivotal.report.plots import new_figure
-
-    names = list(dict.fromkeys(frame["data"]))
-    wide = len(SPLITS) * (2 if len(names) > 1 else 1)
-    rows = -(-len(names) * len(SPLITS) // wide)
-    figure = new_figure(2.7 * wide, 1.9 * rows + 0.8)
-    grid = figure.subplots(rows, wide, squeeze=False).ravel()
-    for number, (name, (on, title)) in enumerate(product(names, SPLITS.items())):
-        ax = grid[number]
-        ax.set_title(f"{name}, {title}", fontsize="small")
-        _tidy(ax)
+    shown = list(product(dict.fromkeys(frame["data"]), SPLITS))
+    figure, axes = panels([f"{name}, {SPLITS[on]}" for name, on in shown], height=1.9)
+    for number, (ax, (name, on)) in enumerate(zip(axes, shown, strict=True)):
         if number % len(SPLITS):
-            ax.sharey(grid[number - number % len(SPLITS)])
+            ax.sharey(axes[number - number % len(SPLITS)])
             ax.tick_params(labelleft=False)
-        draw_lines(ax, pick(frame, data=name, on=on), x, y, error=error)
-    drawn, empty = np.split(grid, [len(names) * len(SPLITS)])
-    for ax in empty:
-        ax.set_visible(False)
+        _draw_lines(ax, pick(frame, data=name, on=on), x, y, error=error)
     figure.supxlabel(labels[0], fontsize="small")
     figure.supylabel(labels[1], fontsize="small")
-    legend(figure, list(drawn))
+    legend(figure, axes)
     return figure
 
 
@@ -134,12 +105,6 @@ def same_height(axes: Sequence[Axes]) -> None:
     low, high = zip(*(ax.get_ylim() for ax in axes), strict=True)
     for ax in axes:
         ax.set_ylim(min(low), max(high))
-
-
-def _tidy(ax: Axes) -> None:
-    ax.tick_params(labelsize="x-small")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(linewidth=0.4, alpha=0.4)
 
 
 def legend(figure: Figure, axes: Sequence[Axes]) -> None:
@@ -151,14 +116,8 @@ def legend(figure: Figure, axes: Sequence[Axes]) -> None:
     if found:
         widest = 0.075 * max(map(len, found)) + 0.55  # inches: small letters, and the line before them
         columns = max(1, min(len(found), int(figure.get_figwidth() / widest)))
-        figure.legend(
-            list(found.values()),
-            list(found),
-            loc="outside upper center",
-            ncols=columns,
-            frameon=False,
-            fontsize="small",
-        )
+        how: dict[str, Any] = {"ncols": columns, "frameon": False, "fontsize": "small"}
+        figure.legend(list(found.values()), list(found), loc="outside upper center", **how)
 
 
 def mark(ax: Axes, text: str, *, x: float | None = None, y: float | None = None) -> None:
@@ -173,19 +132,8 @@ def mark(ax: Axes, text: str, *, x: float | None = None, y: float | None = None)
         ax.annotate(text, (1.0, y), xycoords=("axes fraction", "data"), xytext=(-2, 3), ha="right", **words)
 
 
-def draw_lines(ax: Axes, frame: pd.DataFrame, x: str, y: str, *, error: str | None = None) -> None:
-    """Draw y against x for each method; the mean where there are several, and a band of one standard error.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    frame : pandas.DataFrame
-        With a column `method`.
-    x, y : str
-        Columns.
-    error : str, optional
-        Column with the standard error; from the rows with the same x when None.
-    """
+def _draw_lines(ax: Axes, frame: pd.DataFrame, x: str, y: str, *, error: str | None) -> None:
+    """Draw y against x for each method; the mean where there are several, and a band of one standard error."""
     for name, lines in frame.groupby("method", sort=False):
         rows = lines.groupby(x)[y]
         means = rows.mean()
@@ -197,8 +145,8 @@ def draw_lines(ax: Axes, frame: pd.DataFrame, x: str, y: str, *, error: str | No
             ax.fill_between(places, means - doubt, means + doubt, color=how["color"], alpha=0.12, linewidth=0)
 
 
-def save(figure: Figure, target: Path, endings: Sequence[str] = (".png", ".svg")) -> list[Path]:
-    """Write a figure as PNG and as SVG; the same figure makes the same file."""
+def save(figure: Figure, target: Path, endings: Sequence[str]) -> list[Path]:
+    """Write a figure as PNG or as SVG; the same figure makes the same file."""
     from matplotlib import rc_context
 
     written = []

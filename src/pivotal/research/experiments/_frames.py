@@ -7,8 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["averages", "pick", "pivot"]
-
 
 def pick(frame: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
     """Return the rows whose columns have these entries.

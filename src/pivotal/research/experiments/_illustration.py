@@ -9,7 +9,7 @@ import pandas as pd
 
 from pivotal.research.bench.markdown import table
 from pivotal.research.datasets import Illustration, illustration
-from pivotal.research.experiments._claims import Claim, ClaimCheck, as_verdict
+from pivotal.research.experiments._claims import Claim, decided
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._experiment_page import PageContent
 from pivotal.research.experiments._frames import pick
@@ -19,8 +19,6 @@ from pivotal.valuation.value import value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["ILLUSTRATION", "measure_picture"]
 
 _SCENES: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {
     "boundary": ("(b) a test point at the boundary", "boundary", {}),
@@ -107,9 +105,6 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
         for (scene, semivalue), part in frame.groupby(["scene", "semivalue"])
     }
 
-    def counted(scene: str, semivalue: str) -> int:
-        return int(np.count_nonzero(values[scene, semivalue]))
-
     def sparse(semivalue: str) -> int:
         found = np.abs(values["boundary", semivalue])
         return int((found > 0.01 * found.max()).sum())
@@ -119,30 +114,29 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
     of_noise = float(np.abs(values["noise", "banzhaf"][kept:]).max())
     lost = 1.0 - float(values["noise", "shapley"][:kept].sum() / values["boundary", "shapley"].sum())
     far = float(np.abs(values["far", "banzhaf"]).max() / np.abs(values["boundary", "banzhaf"]).max())
-    three, none = counted("boundary", "loo"), counted("copies", "loo")
+    three, none = (int(np.count_nonzero(values[scene, "loo"])) for scene in ("boundary", "copies"))
     few, many = sparse("banzhaf"), sparse("shapley")
     left = {name: float(np.abs(values["copies", name]).max()) for name in ("shapley", "banzhaf")}
 
-    def found(says: str, holds: bool, numbers: str) -> Claim:
-        return Claim(says, {"here": ClaimCheck(as_verdict(holds), numbers)})
-
     survived = ", ".join(f"{name} up to {most:.3f}" for name, most in left.items())
     return [
-        found("At the boundary few points have a leave-one-out value", 0 < three <= K, f"{three} of {kept}"),
-        found("... and none once every point is doubled", none == 0, f"{none} of {2 * kept}"),
-        found("Banzhaf and Shapley values survive the doubling", min(left.values()) > 0, survived),
-        found(
+        decided("At the boundary few points have a leave-one-out value", 0 < three <= K, f"{three} of {kept}"),
+        decided("... and none once every point is doubled", none == 0, f"{none} of {2 * kept}"),
+        decided("Banzhaf and Shapley values survive the doubling", min(left.values()) > 0, survived),
+        decided(
             "Banzhaf values are sparser than Shapley values",
             few < many,
             f"{few} against {many} points above 1 % of the largest",
         ),
-        found("Far from the boundary Banzhaf values nearly vanish", far < 0.1, f"{far:.2g} of the boundary's largest"),
-        found(
+        decided(
+            "Far from the boundary Banzhaf values nearly vanish", far < 0.1, f"{far:.2g} of the boundary's largest"
+        ),
+        decided(
             "Noise far away has no Banzhaf value, and leaves that of the data unchanged",
             max(of_noise, moved) < 1e-12,
             f"noise up to {of_noise:.2g}, data moved by up to {moved:.2g}",
         ),
-        found("... and takes more than a quarter of the total Shapley value of the data", lost > 0.25, f"{lost:.0%}"),
+        decided("... and takes more than a quarter of the total Shapley value of the data", lost > 0.25, f"{lost:.0%}"),
     ]
 
 

@@ -12,8 +12,6 @@ from pivotal.research.experiments._claims import SUMMARY
 from pivotal.research.experiments._experiment import Experiment
 from pivotal.research.experiments._paper_items import ITEMS, PaperItem
 
-__all__ = ["write_index"]
-
 _INTRODUCTION: Final = (
     "Zhang, Oettershagen, Wang, Gionis: *Efficient Banzhaf-Based Data Valuation for k-Nearest Neighbors "
     "Classification*. One row per figure and table of its evaluation.\n\n"
@@ -28,14 +26,7 @@ _INTRODUCTION: Final = (
 
 
 def write_index(folder: Path, experiments: Mapping[str, Experiment]) -> None:
-    """List the figures and tables of the paper whose pages are in the folder, with what each page says in words.
-
-    Parameters
-    ----------
-    folder : Path
-    experiments : mapping of str to Experiment
-        By name.
-    """
+    """List the figures and tables of the paper whose pages are in the folder, with what each page says in words."""
     rows = [_row(folder, item, experiments) for item in ITEMS if (folder / f"{item.experiment}.md").is_file()]
     body = table(["in the paper", "ours", "verdict", "main deviation"], rows) if rows else "Nothing is measured yet."
     write_text(folder / "index.md", f"# The paper's experiments\n\n{_INTRODUCTION}\n\n{body}\n")
@@ -47,7 +38,8 @@ def _row(folder: Path, item: PaperItem, experiments: Mapping[str, Experiment]) -
     title = experiments[item.experiment].title.split(":")[0] if item.experiment in experiments else "Set-up"
     picture = f"[![{title}]({small.name}){{ width=160 }}]({page.name})<br>" if small.is_file() else ""
     found = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(SUMMARY)]
-    verdict = item.verdict or _sentence("; ".join(_counts(line) for line in found))
+    counts = "; ".join(_counts(line) for line in found)
+    verdict = item.verdict or f"{counts[:1].upper()}{counts[1:]}."
     return [f"**{item.number}**: {item.shows}", f"{picture}[{title}]({page.name})", verdict, item.deviation]
 
 
@@ -55,7 +47,3 @@ def _counts(line: str) -> str:
     """Keep how many statements agree, and which differ."""
     counts, _, apart = line.removeprefix(SUMMARY).removesuffix(".").partition(". What differs: ")
     return f"{counts} ({apart})" if apart else counts
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from pivotal.research.bench.stopwatch import timed
 
-__all__ = ["Step", "time_scaling"]
-
 _ENOUGH: Final = 0.2  # seconds of repetitions after which a time is believed
 _MOST_ROUNDS: Final = 5
 _LONG: Final = 5.0  # seconds of a first run that no compilation takes; shorter ones may be just that
@@ -25,24 +23,11 @@ Step = Callable[[int], Callable[[], object]]
 def time_scaling(
     make: Callable[..., Step], arguments: tuple[Any, ...], sizes: Sequence[int], budget: float, *, apart: bool = True
 ) -> dict[int, float]:
-    """Time one algorithm on larger and larger data until it takes longer than the budget.
+    """Time one algorithm on larger and larger data until one size takes longer than the budget in seconds.
 
-    Parameters
-    ----------
-    make : callable
-        A function of a module; called with `arguments`, it returns the step.
-    arguments : tuple
-    sizes : sequence of int
-        Ascending.
-    budget : float
-        Seconds that one size may take. No larger size is tried after one that takes longer.
-    apart : bool, default=True
-        Whether to run in a process of its own, which is stopped when the time is up.
-
-    Returns
-    -------
-    seconds : dict of int to float
-        The fastest of up to five repetitions, for the sizes that were done in time.
+    `make` is a function of a module; called with `arguments`, it returns the step. `apart` runs it in a process of its
+    own, which is stopped when the time is up. What comes back is the fastest of up to five repetitions, for the sizes
+    that were done in time.
     """
     if not apart:
         return _time_in_process(make(*arguments), sizes, budget)

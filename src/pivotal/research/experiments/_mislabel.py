@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
 from pivotal.research.bench.markdown import table
-from pivotal.research.experiments._claims import (
-    NOT_MEASURED,
-    Claim,
-    ClaimCheck,
-    closest,
-    compare,
-    interval,
-)
+from pivotal.research.experiments._claims import NOT_MEASURED, Claim, ClaimCheck, closest, compare, interval
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._experiment_page import PageContent, marked, mean_table
 from pivotal.research.experiments._figures import COLORS, legend, panels, style
 from pivotal.research.experiments._frames import averages, pick, pivot
 from pivotal.research.experiments._published import CAVEATS, published
-from pivotal.research.experiments._result_cells import Cell
 from pivotal.research.experiments._setup import Setup
 from pivotal.research.experiments._tasks import measure_noisy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["MISLABEL"]
 
 MEASURES: Final = {
     "f1": "F1, as many points inspected as were flipped (the text's definition; precision and recall are the same)",
@@ -82,22 +73,17 @@ def draw_scatter(frame: pd.DataFrame) -> Figure:
     for ax, measure in zip(axes, _PRINTED, strict=True):
         ours, _, printed = _matched(frame, measure)
         for method, marker in zip(ours.columns, _MARKERS, strict=False):
-            how = {
-                "color": style(method)["color"],
-                "marker": marker,
-                "linestyle": "none",
-                "markersize": 5.5,
-                "alpha": 0.8,
-            }
-            ax.plot(printed[method], ours[method], label=method, markeredgewidth=0.0, **how)
+            how: dict[str, Any] = {"marker": marker, "linestyle": "none", "markersize": 5.5, "alpha": 0.8}
+            color = style(method)["color"]
+            ax.plot(printed[method], ours[method], label=method, markeredgewidth=0.0, color=color, **how)
         most = float(np.nanmax([ours.to_numpy().max(), printed.to_numpy().max(), 0.1])) if ours.size else 1.0
         ax.plot([0, most], [0, most], color=COLORS["grey"], linewidth=1.0, zorder=0)
         pooled = pd.DataFrame({"a": ours.to_numpy().ravel(), "b": printed.to_numpy().ravel()}).dropna()
-        if len(pooled) > 2 and measure != "roc_auc":
+        if measure == "roc_auc":
+            ax.set_title(f"{_PRINTED[measure][1]} (not one quantity)", fontsize="small")
+        elif len(pooled) > 2:
             rank = float(pooled.corr(method="spearman").to_numpy()[0, 1])
             ax.set_title(f"{_PRINTED[measure][1]} (rank correlation {rank:.2f})", fontsize="small")
-        elif measure == "roc_auc":
-            ax.set_title(f"{_PRINTED[measure][1]} (not one quantity)", fontsize="small")
         ax.set_xlabel("printed", fontsize="small")
         ax.set_ylabel("ours", fontsize="small")
     legend(figure, axes)
@@ -112,10 +98,8 @@ def draw_scores(frame: pd.DataFrame) -> Figure:
         mean, _ = metric_tables(frame, measure, "sample")
         order = mean.mean().sort_values().index
         for place, method in enumerate(order):
-            color = style(str(method))["color"]
-            ax.plot(
-                mean[method], np.full(len(mean), place), "o", color=color, markersize=4, alpha=0.6, markeredgewidth=0
-            )
+            color, places = style(str(method))["color"], np.full(len(mean), place)
+            ax.plot(mean[method], places, "o", color=color, markersize=4, alpha=0.6, markeredgewidth=0)
             ax.plot([mean[method].mean()] * 2, [place - 0.35, place + 0.35], color=color, linewidth=2.5)
         ax.set_yticks(range(len(order)), list(order))
         ax.set_xlim(left=0.0)
@@ -137,8 +121,8 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
     f1, auc = (metric_tables(frame, measure, "sample")[0] for measure in ("f1", "roc_auc"))
     places = {"F1 here": f1, "ROC AUC here": auc, "F1 as printed": printed_table("f1_at_twice")}
 
-    def others(scores: pd.DataFrame) -> list[str]:
-        return [name for name in scores.columns if name not in ("sv-soft", "inf", "rand")]
+    def above_others(scores: pd.DataFrame, one: str) -> ClaimCheck:
+        return closest(scores, one, [name for name in scores.columns if name not in ("sv-soft", "inf", "rand")])
 
     def many_are_mislabelled(scores: pd.DataFrame) -> ClaimCheck:
         if "sv-soft" not in scores:
@@ -153,12 +137,9 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             "`sv-soft` is substantially better than the others (shown: the closest)",
-            {place: closest(scores, "sv-soft", others(scores)) for place, scores in places.items()},
+            {place: above_others(scores, "sv-soft") for place, scores in places.items()},
         ),
-        Claim(
-            "... and so is `inf`",
-            {place: closest(scores, "inf", others(scores)) for place, scores in places.items()},
-        ),
+        Claim("... and so is `inf`", {place: above_others(scores, "inf") for place, scores in places.items()}),
         Claim(
             "Soft labels find more flipped labels than hard ones",
             {place: compare(scores, "sv-soft", ["bv-uw"]) for place, scores in places.items()},
@@ -234,14 +215,10 @@ def detection_frame(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _cells(setup: Setup) -> list[Cell]:
-    return setup.task_cells("noise", setup.methods)
-
-
 MISLABEL: Final = Experiment(
     "mislabel",
     "Mislabel detection: flipped labels among the least valuable points",
-    _cells,
+    partial(Setup.task_cells, study="noise"),
     measure_noisy,
     detection_frame,
     (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["ITEMS", "PaperItem", "numbers_of"]
-
 
 class PaperItem(NamedTuple):
     """A figure or table of the paper."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CAVEATS", "NO_FIGURES", "published"]
-
 CAVEATS: Final = (
     "The text predicts as many points as were flipped; precision, recall and F1 are then one number. In the printed "
     "tables they differ, in the proportions of a prediction of twice as many points. Both readings are given here.",

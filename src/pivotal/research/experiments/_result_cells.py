@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pivotal.core.atomic import write_text
 from pivotal.core.progress import tqdm
@@ -20,8 +20,6 @@ from pivotal.core.threads import count_threads
 from pivotal.core.version import __version__
 from pivotal.research.bench.stopwatch import timed
 from pivotal.research.datasets import Dataset, load
-
-__all__ = ["Cell", "DataSource", "Measure", "ResultCache", "measure_all"]
 
 Result = dict[str, Any]
 """What a cell measured: JSON values under their names, `seconds` among them."""
@@ -31,19 +29,6 @@ Result = dict[str, Any]
 class Cell:
     """One measurement: which study, on what, by which method, in which run, with which settings.
 
-    Parameters
-    ----------
-    study : str
-        What is measured; experiments that need the same measurement share a study.
-    data : str
-        Name of the data set.
-    method : str
-        Abbreviation of the method.
-    run : int
-        Which of the repetitions; split, noise and samples depend on it.
-    settings : mapping of str to JSON values
-        All else that the result depends on.
-
     Examples
     --------
     >>> cell = Cell("noise", "iris", "bv-uw", 0, {"k": 5})
@@ -51,11 +36,11 @@ class Cell:
     'noise/iris/bv-uw-run0-7861d0d6db.json'
     """
 
-    study: str
+    study: str  # what is measured; experiments that need the same measurement share a study
     data: str
     method: str
-    run: int
-    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    run: int  # which of the repetitions; split, noise and samples depend on it
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON: all else that the result depends on
 
     @property
     def key(self) -> dict[str, Any]:
@@ -72,18 +57,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where data sets come from.
-
-    Parameters
-    ----------
-    data_home : str or None
-        Folder with data files; the environment variable PIVOTAL_DATA when None.
-    download : bool
-        Whether OpenML may be asked.
-    """
+    """Where data sets come from: a folder, that of the environment variable PIVOTAL_DATA when None, and OpenML."""
 
     data_home: str | None = None
-    download: bool = True
+    download: bool = True  # whether OpenML may be asked
 
     def load(self, name: str) -> Dataset:
         """Load a data set, or take the one loaded last."""
@@ -97,13 +74,7 @@ def _load(name: str, data_home: str | None, download: bool) -> Dataset:
 
 @dataclass(frozen=True)
 class ResultCache:
-    """A folder with a file for each cell that was measured.
-
-    Parameters
-    ----------
-    folder : Path
-        Created when the first cell is put there.
-    """
+    """A folder with a file for each cell that was measured; created when the first one is put there."""
 
     folder: Path
 
@@ -116,8 +87,7 @@ class ResultCache:
         identity = {"cell": json.loads(json.dumps(cell.key)), "version": __version__}
         if not isinstance(kept, dict) or {name: kept.get(name) for name in identity} != identity:
             return None
-        result: Result = kept["result"]
-        return result
+        return cast(Result, kept["result"])
 
     def put(self, cell: Cell, result: Result) -> None:
         """Keep a result: the file is there as a whole or not at all."""
@@ -139,25 +109,9 @@ def measure_all(
     n_jobs: int | None = 1,
     progress: bool = False,
 ) -> int:
-    """Measure the cells that are not on the shelf yet, and put each there as soon as it is done.
+    """Measure the cells that are not in the cache yet, in `n_jobs` processes of one thread, and return how many.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-        In the order in which they are measured, except that several run at once with `n_jobs`.
-    measure : callable
-        Takes a cell and the source, returns the result.
-    source : DataSource
-    cache : ResultCache
-    n_jobs : int, default=1
-        Processes; each keeps to one thread. -1 is one per processor.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    measured : int
-        How many cells were measured; the others were there.
+    Each is put there as soon as it is done.
     """
     left = [cell for cell in cells if cache.get(cell) is None]
     n_processes = min(count_threads(n_jobs), len(left))

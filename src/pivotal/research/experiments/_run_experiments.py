@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from pivotal.core.validation import check_count
 from pivotal.research.bench.markdown import machine
 from pivotal.research.bench.stopwatch import Stopwatch
 from pivotal.research.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
@@ -21,32 +22,16 @@ from pivotal.research.experiments._mislabel import MISLABEL
 from pivotal.research.experiments._result_cells import DataSource, ResultCache, measure_all
 from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
 from pivotal.research.experiments._scalability import SCALABILITY
-from pivotal.research.experiments._setup import Facts, Setup, as_datasets, as_methods, keep_setup, kept_setups, look_up
+from pivotal.research.experiments._setup import Setup, as_datasets, as_methods, keep_setup, kept_setups, look_up
 from pivotal.research.experiments._setup_page import write_setup_page
 from pivotal.research.experiments._write_up import find_table, write_page, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXPERIMENTS", "Reproduction", "reproduce"]
-
-EXPERIMENTS: Final = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            ILLUSTRATION,
-            MISLABEL,
-            REMOVAL,
-            SELECTION,
-            FLIP,
-            NEIGHBOURS,
-            BITS,
-            IMBALANCE,
-            MONTE_CARLO,
-            SCALABILITY,
-        )
-    }
-)
+_FIRST: Final = (ILLUSTRATION, MISLABEL, REMOVAL, SELECTION, FLIP)
+_OTHERS: Final = (NEIGHBOURS, BITS, IMBALANCE, MONTE_CARLO, SCALABILITY)
+EXPERIMENTS: Final = MappingProxyType({one.name: one for one in (*_FIRST, *_OTHERS)})
 """All experiments by name, in the order in which `all` runs them."""
 
 
@@ -127,12 +112,10 @@ def reproduce(
     -------
     list of Reproduction
     """
-    chosen = _as_experiments(name)
-    runs = (2 if quick else 5) if runs is None else runs
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise ValueError(f"runs must be an integer of at least 1; got runs={runs!r}.")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed must be an integer of at least 0; got seed={seed!r}.")
+    if name != "all" and name not in EXPERIMENTS:
+        raise ValueError(f"name must be an experiment; got {name!r}. Use one of {', '.join(EXPERIMENTS)} or all.")
+    chosen = list(EXPERIMENTS.values()) if name == "all" else [EXPERIMENTS[name]]
+    runs, seed = check_count((2 if quick else 5) if runs is None else runs, "runs"), check_count(seed, "seed", 0)
     if not 0.0 < budget < float("inf"):
         raise ValueError(f"budget must be a number of seconds above 0; got budget={budget!r}.")
     names, wanted = as_datasets(datasets, quick=quick), as_methods(methods)
@@ -141,7 +124,7 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     if not measure and not (folder / "cells").is_dir() and kept_setups(folder):
         return _write_tables_up(chosen, folder, echo)
-    data: dict[str, Facts] = {}
+    data = {}
     if any(one.needs_data for one in chosen):
         data = look_up(names, source, echo)
         if not data:
@@ -152,13 +135,9 @@ def reproduce(
             echo(lack)
         wanted = tuple(method for method in wanted if not CONTENDERS[method].missing())
     setup = Setup(data, wanted, runs, quick, seed, budget, source)
-    done = []
-    for one in chosen:
-        outcome = _run(one, setup, folder, n_jobs, measure=measure, progress=progress, echo=echo)
-        if outcome is not None:
-            done.append(outcome)
+    outcomes = [_run(one, setup, folder, n_jobs, measure=measure, progress=progress, echo=echo) for one in chosen]
     _write_shared_pages(folder)
-    return done
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
 def _write_tables_up(chosen: list[Experiment], folder: Path, echo: Callable[[str], object]) -> list[Reproduction]:
@@ -184,14 +163,6 @@ def _write_shared_pages(folder: Path) -> None:
     if with_data:
         write_setup_page(folder, with_data)
     write_index(folder, EXPERIMENTS)
-
-
-def _as_experiments(name: str) -> list[Experiment]:
-    if name == "all":
-        return list(EXPERIMENTS.values())
-    if name not in EXPERIMENTS:
-        raise ValueError(f"name must be an experiment; got {name!r}. Use one of {', '.join(EXPERIMENTS)} or all.")
-    return [EXPERIMENTS[name]]
 
 
 def _run(

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pivotal.core.method_choice import method
 from pivotal.research.bench.markdown import table
-from pivotal.research.bench.stopwatch import Stopwatch
+from pivotal.research.bench.stopwatch import timed
 from pivotal.research.datasets import synthetic
 from pivotal.research.experiments._claims import AGREES, OPEN, Claim, ClaimCheck, as_verdict, interval
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
@@ -24,8 +24,6 @@ from pivotal.valuation.value import value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["MONTE_CARLO"]
 
 _TITLES: Final = {"uniform": "unweighted", "distance": "votes by distance"}
 _SAMPLERS: Final = {"coalitions": ("blue", "-", "o"), "permutations": ("red", "--", "s")}
@@ -44,21 +42,12 @@ def draw_samples(frame: pd.DataFrame) -> Figure:
         by_samples, by_seconds = axes[2 * number : 2 * number + 2]
         for sampler, part in here.groupby("sampler", sort=False):
             color, line, marker = _SAMPLERS[str(sampler)]
-            how: dict[str, Any] = {"color": COLORS[color], "linestyle": line, "linewidth": 2.0}
-            dots: dict[str, Any] = {
-                "color": COLORS[color],
-                "linestyle": "none",
-                "marker": marker,
-                "markersize": 3,
-                "alpha": 0.5,
-            }
-            middle = part.groupby("samples")[["deviation", "seconds"]].median()
-            for ax, x, places in (
-                (by_samples, "samples", middle.index.to_numpy()),
-                (by_seconds, "seconds", middle["seconds"].to_numpy()),
-            ):
-                ax.plot(places, middle["deviation"], label=f"{sampler}: median, and each run", **how)
-                ax.plot(part[x], part["deviation"], **dots)
+            dots: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 3, "alpha": 0.5}
+            middle = part.groupby("samples")[["deviation", "seconds"]].median().reset_index()
+            for ax, x in ((by_samples, "samples"), (by_seconds, "seconds")):
+                label = f"{sampler}: median, and each run"
+                ax.plot(middle[x], middle["deviation"], line, color=COLORS[color], linewidth=2.0, label=label)
+                ax.plot(part[x], part["deviation"], color=COLORS[color], **dots)
         mark(by_seconds, "exact", x=float(here["exact_seconds"].median()))
         for ax, label in ((by_samples, "samples"), (by_seconds, "seconds")):
             ax.set_xlabel(label, fontsize="small")
@@ -109,8 +98,15 @@ def _ratio(over: pd.DataFrame) -> tuple[str, str]:
 
 
 def _claims(frame: pd.DataFrame) -> list[Claim]:
-    names = ("slower", "unstable", "longer", "speed_up", "smaller")
-    found: dict[str, dict[str, ClaimCheck]] = {name: {} for name in names}
+    says = {
+        "slower": "Permutations converge more slowly than coalitions",
+        "unstable": "... are less stable",
+        "longer": "... and take longer",
+        "speed_up": "Coalitions are 25 times as fast as the weighted algorithm at a deviation of 0.02, not the "
+        "unweighted",
+        "smaller": "A smaller deviation may not be practical",
+    }
+    found: dict[str, dict[str, ClaimCheck]] = {name: {} for name in says}
     for kind, title in _TITLES.items():
         here = pick(frame, weights=kind)
         if here.empty:
@@ -136,14 +132,6 @@ def _claims(frame: pd.DataFrame) -> list[Claim]:
         verdict = AGREES if spent > exact and left > 1e-3 else OPEN
         numbers = f"{most:,} samples leave {left:.2g} and take {spent / exact:.2g} times as long as the exact values"
         found["smaller"][title] = ClaimCheck(verdict, numbers)
-    says = {
-        "slower": "Permutations converge more slowly than coalitions",
-        "unstable": "... are less stable",
-        "longer": "... and take longer",
-        "speed_up": "Coalitions are 25 times as fast as the weighted algorithm at a deviation of 0.02, not the "
-        "unweighted",
-        "smaller": "A smaller deviation may not be practical",
-    }
     return [Claim(text, found[name]) for name, text in says.items() if found[name]]
 
 
@@ -155,16 +143,11 @@ _SAMPLES: Final = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 def _cells(setup: Setup) -> list[Cell]:
     samples = _SAMPLES[:3] if setup.quick else _SAMPLES
     sizes = _QUICK_SIZES if setup.quick else _SIZES
+    shared = {"samples": list(samples), "k": K, "seed": setup.seed}
     return [
-        Cell(
-            "monte-carlo",
-            "synthetic",
-            sampler,
-            run,
-            {"weights": weights, "n": n, "samples": list(samples), "k": K, "seed": setup.seed},
-        )
+        Cell("monte-carlo", "synthetic", sampler, run, {"weights": weights, "n": n, **shared})
         for weights, n in sizes.items()
-        for sampler in ("coalitions", "permutations")
+        for sampler in _SAMPLERS
         for run in range(setup.runs)
     ]
 
@@ -178,16 +161,11 @@ def measure_sampler(cell: Cell, source: DataSource) -> Result:  # noqa: ARG001  
     sampled = partial(method, cell.method, random_state=settings["seed"] + cell.run)
     value(*task, **how)  # compiled from here on
     value(*task, method=sampled(n_samples=2), **how)
-    with Stopwatch() as watch:
-        exact = value(*task, **how).values
-    exact_seconds = watch.seconds
-    deviations, seconds = [], []
+    exact, exact_seconds = timed(lambda: value(*task, **how).values)
     largest = float(np.abs(exact).max())
-    for n_samples in settings["samples"]:
-        with Stopwatch() as watch:
-            values = value(*task, method=sampled(n_samples=n_samples), **how).values
-        seconds.append(watch.seconds)
-        deviations.append(float(np.abs(values - exact).max()) / largest if largest else 0.0)
+    runs = [timed(partial(value, *task, method=sampled(n_samples=count), **how)) for count in settings["samples"]]
+    seconds = [taken for _, taken in runs]
+    deviations = [float(np.abs(run.values - exact).max()) / largest if largest else 0.0 for run, _ in runs]
     return {"exact": exact_seconds, "largest": largest, "deviation": deviations, "time": seconds}
 
 

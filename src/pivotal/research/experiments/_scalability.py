@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pivotal.core.types import FloatArray, IndexArray
+from pivotal.core.types import FloatArray
 from pivotal.research.bench.markdown import table
 from pivotal.research.datasets import synthetic
-from pivotal.research.experiments._claims import (
-    NOT_MEASURED,
-    OPEN,
-    Claim,
-    ClaimCheck,
-    as_verdict,
-)
+from pivotal.research.experiments._claims import NOT_MEASURED, OPEN, Claim, ClaimCheck, as_verdict
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._experiment_page import PageContent
 from pivotal.research.experiments._figures import COLORS, mark, panels, style
@@ -30,8 +24,6 @@ from pivotal.valuation.value import value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["SCALABILITY", "make_step", "soft_shapley"]
 
 _KINDS: Final = {"by hand": "the algorithms as printed, in exact integers", "engine": "pivotal.value"}
 _SHOWN: Final = {"by hand": "as printed", "engine": "engine"}  # what the page calls the kinds of the stored table
@@ -88,17 +80,13 @@ def _guides(ax: Any, low: float, high: float) -> None:
                         xytext=(3, -2), textcoords="offset points", fontsize="x-small", color="#4b5563")  # fmt: skip
 
 
-def _times(frame: pd.DataFrame) -> dict[tuple[str, str, str], pd.Series[float]]:
-    """Return the median seconds by size for each kind, algorithm and weights; NaN where the time ran out."""
-    return {
+def explain_times(frame: pd.DataFrame, setup: Setup) -> PageContent:
+    """Return what the page says."""
+    # The median seconds by size; NaN where the time ran out.
+    times = {
         (str(kind), str(name), str(weights)): part.groupby("n")["seconds"].median()
         for (kind, name, weights), part in frame.groupby(["kind", "algorithm", "weights"], sort=False)
     }
-
-
-def explain_times(frame: pd.DataFrame, setup: Setup) -> PageContent:
-    """Return what the page says."""
-    times = _times(frame)
     rows = [
         [f"{_SHOWN[kind]}: `{name}`", weights, *("–" if figure != figure else f"{figure:.2g}" for figure in line)]
         for (kind, name, weights), line in times.items()
@@ -134,30 +122,32 @@ def _claims(times: dict[tuple[str, str, str], pd.Series[float]]) -> list[Claim]:
         exponent = np.polyfit(np.log(large.index.to_numpy(dtype=float)), np.log(large.to_numpy()), 1)[0]
         return Growth(int(done.index[-1]), float(done.iloc[-1]), float(exponent))
 
+    def grown(*names: str) -> dict[str, Growth]:
+        """Return the growth of those algorithms as printed whose exponent is known."""
+        found = {name: growth("by hand", name) for name in names}
+        return {name: each for name, each in found.items() if each and each.exponent == each.exponent}
+
     def bounded() -> ClaimCheck:
         found = growth("by hand", "bf")
         return NOT_MEASURED if found is None else ClaimCheck(as_verdict(found.size < 30), f"reaches {found.size}")
 
     def as_analysed() -> ClaimCheck:
-        found = {
-            name: each for name in _EXPONENTS if (each := growth("by hand", name)) and each.exponent == each.exponent
-        }
+        found = grown(*_EXPONENTS)
         if not found:
             return NOT_MEASURED
         text = ", ".join(f"{name} n^{each.exponent:.2f} (n^{_EXPONENTS[name]:g})" for name, each in found.items())
         return ClaimCheck(as_verdict(all(each.exponent < _EXPONENTS[name] + 0.5 for name, each in found.items())), text)
 
     def nearly_linear() -> ClaimCheck:
-        found = growth("by hand", "bv-uw")
-        if found is None or found.exponent != found.exponent:
+        found = grown("bv-uw").get("bv-uw")
+        if found is None:
             return NOT_MEASURED
-        return ClaimCheck(
-            as_verdict(found.exponent < 1.5), f"n^{found.exponent:.2f}; integers grow with n, as the paper says"
-        )
+        numbers = f"n^{found.exponent:.2f}; integers grow with n, as the paper says"
+        return ClaimCheck(as_verdict(found.exponent < 1.5), numbers)
 
     def ten_hours() -> ClaimCheck:
         reach = {"sv": 10_000, "sv-uw": 10_000, "bv-fast": 10_000, "bv-uw": 1_000_000}
-        found = {name: each for name in reach if (each := growth("by hand", name)) and each.exponent == each.exponent}
+        found = grown(*reach)
         if len(found) < len(reach):
             return NOT_MEASURED
         hours = {name: each.at(reach[name]) / 3600.0 for name, each in found.items()}
@@ -193,7 +183,7 @@ def _claims(times: dict[tuple[str, str, str], pd.Series[float]]) -> list[Claim]:
 
 _SIZES: Final = (10, 20, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000, 10_000_000)
 _QUICK_SIZES: Final = (4, 8, 10)
-_BITS: Final = 7
+_LARGEST_VOTE: Final = 127  # votes of 7 bits
 _WEIGHTED: Final = ("bv", "bv-fast", "sv")
 _ENGINE: Final = ("bv-fast", "bv-uw", "sv", "sv-uw", "sv-soft")
 _BY_HAND: Final = (*ALGORITHMS, "sv-soft")
@@ -202,11 +192,7 @@ _BY_HAND: Final = (*ALGORITHMS, "sv-soft")
 def soft_shapley(match: FloatArray, k: int) -> FloatArray:
     """Return the soft-label Shapley values of one query by the recursion of Jia et al. (2019), in O(n).
 
-    Parameters
-    ----------
-    match : float array of shape (n,)
-        1 where a neighbour has the query's label, nearest first.
-    k : int
+    `match` is 1 where a neighbour has the query's label, nearest first.
 
     Examples
     --------
@@ -221,16 +207,7 @@ def soft_shapley(match: FloatArray, k: int) -> FloatArray:
 
 
 def make_step(kind: str, name: str, weights: str, k: int, seed: int) -> Step:
-    """Return what makes the timed call for a size: the paper's algorithm by hand, or the engine.
-
-    Parameters
-    ----------
-    kind : {"by hand", "engine"}
-    name : str
-        Abbreviation of the algorithm.
-    weights : {"uniform", "distance"}
-    k, seed : int
-    """
+    """Return what makes the timed call for a size: the paper's algorithm "by hand", or the "engine"."""
 
     def step(n: int) -> Callable[[], object]:
         data = synthetic(n + 1, random_state=seed)
@@ -243,29 +220,19 @@ def make_step(kind: str, name: str, weights: str, k: int, seed: int) -> Step:
             return lambda: value(X, y, query, label, k=k, method=name, n_jobs=1, **chosen)
 
         def by_hand() -> object:
-            order, distances = _nearest(X, query[0])
+            distances = np.sqrt(((X - query[0]) ** 2).sum(axis=1, dtype=np.float64))
+            order = np.argsort(distances, kind="stable")
+            right = y[order] == label[0]
             if name == "sv-soft":
-                return soft_shapley((y[order] == label[0]).astype(float), k)
-            signs = np.where(y[order] == label[0], 1, -1)
-            votes = _votes(distances) if weights == "distance" else np.ones(n, dtype=np.int64)
-            return ALGORITHMS[name]((signs * votes).tolist(), k)
+                return soft_shapley(right.astype(float), k)
+            votes = np.ones(n, dtype=np.int64)
+            if weights == "distance":  # inverse to the distance, as `value` rounds them
+                votes = np.rint(_LARGEST_VOTE * distances[order[0]] / distances[order]).astype(np.int64)
+            return ALGORITHMS[name](np.where(right, votes, -votes).tolist(), k)
 
         return by_hand
 
     return step
-
-
-def _nearest(X: Any, query: Any) -> tuple[IndexArray, FloatArray]:
-    distances = np.sqrt(((X - query) ** 2).sum(axis=1, dtype=np.float64))
-    order = np.argsort(distances, kind="stable")
-    return order, distances[order]
-
-
-def _votes(distances: FloatArray) -> IndexArray:
-    """Votes of 7 bits, inverse to the distance, as `weights="distance"` rounds them."""
-    largest = (1 << _BITS) - 1
-    votes: IndexArray = np.rint(largest * distances[0] / distances).astype(np.int64)
-    return votes
 
 
 def _cells(setup: Setup) -> list[Cell]:

@@ -13,60 +13,31 @@ from pivotal.research.datasets import names
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._result_cells import Cell, DataSource
 
-__all__ = ["Facts", "K", "Setup", "as_datasets", "as_methods", "keep_setup", "kept_setups", "look_up"]
-
 K: Final = 5  # the paper's number of neighbours
 _QUICK_DATA: Final = ("breast_cancer", "wine")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a data set is, for the pages and for the names of cells.
-
-    Parameters
-    ----------
-    rows, features, classes : int
-    variant : str
-        Which form of the data.
-    note : str
-        What is not as in the original.
-    """
+    """What a data set is, for the pages and for the names of cells."""
 
     rows: int
     features: int
     classes: int
-    variant: str
-    note: str
+    variant: str  # which form of the data
+    note: str  # what is not as in the original
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What one run of an experiment is made of.
+    """What one run of an experiment is made of."""
 
-    Parameters
-    ----------
-    data : mapping of str to Facts
-        The data sets that are here.
-    methods : tuple of str
-        The contenders that are here.
-    runs : int
-        Repetitions; split, noise and samples differ.
-    quick : bool
-        Whether to show in a minute that all works, on little data.
-    seed : int
-        Where random numbers start.
-    budget : float
-        Seconds after which an algorithm tries no larger data, where time is measured.
-    source : DataSource
-        Where data sets come from.
-    """
-
-    data: Mapping[str, Facts] = field(hash=False)
-    methods: tuple[str, ...]
-    runs: int = 5
-    quick: bool = False
-    seed: int = 0
-    budget: float = 60.0
+    data: Mapping[str, Facts] = field(hash=False)  # the data sets that are here
+    methods: tuple[str, ...]  # the contenders that are here
+    runs: int = 5  # repetitions; split, noise and samples differ
+    quick: bool = False  # whether to show in a minute that all works, on little data
+    seed: int = 0  # where random numbers start
+    budget: float = 60.0  # seconds after which an algorithm tries no larger data, where time is measured
     source: DataSource = field(default_factory=DataSource)
 
     @property
@@ -88,9 +59,14 @@ class Setup:
         return sizes
 
     def task_cells(
-        self, study: str, methods: Sequence[str], *, full: bool = True, variations: Sequence[Mapping[str, Any]] = ({},)
+        self,
+        study: str,
+        methods: Sequence[str] | None = None,
+        *,
+        full: bool = True,
+        variations: Sequence[Mapping[str, Any]] = ({},),
     ) -> list[Cell]:
-        """Return a cell for each data set, size, run, variation and method that can take the size."""
+        """Return a cell for each data set, size, run, variation and method, of all if None, that can take the size."""
         cells = []
         for name, facts in self.data.items():
             for size, rows in self.sizes(name).items():
@@ -107,7 +83,7 @@ class Setup:
                         **variation,
                     }
                     for run in range(self.runs):
-                        for method in methods:
+                        for method in self.methods if methods is None else methods:
                             most = CONTENDERS[method].max_rows
                             if most is None or rows <= most:
                                 cells.append(Cell(study, name, method, run, settings))
@@ -152,28 +128,10 @@ _FILE: Final = "setup.json"
 
 
 def keep_setup(folder: Path, experiment: str, setup: Setup, machine: str) -> None:
-    """Note with which setup an experiment was measured, and on what machine.
-
-    Parameters
-    ----------
-    folder : Path
-        Where its table is.
-    experiment : str
-        Its name.
-    setup : Setup
-    machine : str
-        What measured it.
-    """
-    known = _read(folder)
-    known[experiment] = {
-        "data": {name: asdict(facts) for name, facts in setup.data.items()},
-        "methods": list(setup.methods),
-        "runs": setup.runs,
-        "quick": setup.quick,
-        "seed": setup.seed,
-        "budget": setup.budget,
-        "machine": machine,
-    }
+    """Note beside its table with which setup an experiment was measured, and on what machine."""
+    about = asdict(setup)
+    del about["source"]
+    known = {**_read(folder), experiment: {**about, "machine": machine}}
     write_text(folder / _FILE, json.dumps(known, indent=1) + "\n")
 
 

@@ -13,8 +13,6 @@ from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._setup import Setup
 from pivotal.research.experiments._tasks import held_out_sizes
 
-__all__ = ["write_setup_page"]
-
 _METHODS: Final = {
     "bv-fast": ("exact hard-label Banzhaf", "distance", "pivotal's engine; the paper's algorithm gives the same "
     "values"),
@@ -35,23 +33,10 @@ _METHODS: Final = {
 }  # fmt: skip
 
 
-def write_setup_page(folder: Path, setups: Sequence[Setup]) -> Path:
-    """Write the page of what the experiments in a folder share.
-
-    Parameters
-    ----------
-    folder : Path
-    setups : sequence of Setup
-        With what the experiments that use data sets were measured; the largest of them is described.
-
-    Returns
-    -------
-    page : Path
-    """
+def write_setup_page(folder: Path, setups: Sequence[Setup]) -> None:
+    """Write the page of what the experiments with data sets in a folder share; the largest setup is described."""
     setup = max(setups, key=lambda one: (len(one.data), len(one.methods)))
-    page = folder / "setup.md"
-    write_text(page, "\n\n".join(_parts(folder, setup)) + "\n")
-    return page
+    write_text(folder / "setup.md", "\n\n".join(_parts(folder, setup)) + "\n")
 
 
 def _parts(folder: Path, setup: Setup) -> list[str]:

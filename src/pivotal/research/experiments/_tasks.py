@@ -7,7 +7,6 @@ value knows them. The paper measures models on the former, which flatters the va
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -16,24 +15,11 @@ import numpy.typing as npt
 
 from pivotal.analysis import detection, removal_curve, repair, selection_curve
 from pivotal.analysis.selection import select
-from pivotal.core.types import AnyArray, IndexArray
+from pivotal.core.types import IndexArray
 from pivotal.research.bench.stopwatch import Stopwatch, timed
 from pivotal.research.datasets import Split, flip_labels, imbalance
 from pivotal.research.experiments._contenders import CONTENDERS, SELECT, play
 from pivotal.research.experiments._result_cells import Cell, DataSource, Result
-
-__all__ = [
-    "FLIPPED",
-    "REMOVED",
-    "SELECTED",
-    "WARM",
-    "ExperimentTask",
-    "draw_task",
-    "held_out_sizes",
-    "measure_clean",
-    "measure_noisy",
-    "measure_selection",
-]
 
 REMOVED: Final = (*np.arange(0, 0.1, 0.01).round(2).tolist(), *np.arange(0.1, 0.51, 0.02).round(2).tolist())
 """Shares of the training points after which the score of removal and selection is taken."""
@@ -161,12 +147,10 @@ def whole_counts(shares: Any, n_train: int) -> IndexArray:
 
 
 def _timed_values(cell: Cell, task: Split) -> tuple[npt.NDArray[np.float64], float]:
-    settings: Mapping[str, Any] = cell.settings
-    seed = settings["seed"] + cell.run
+    k, n_samples, seed = cell.settings["k"], cell.settings["n_samples"], cell.settings["seed"] + cell.run
     if cell.method == "rand":  # else one draw would serve all data sets of one size, and its luck would be the mean's
         seed = int(np.random.SeedSequence([seed, zlib.crc32(cell.data.encode())]).generate_state(1)[0])
-    how = {"k": settings["k"], "n_samples": settings["n_samples"], "seed": seed}
-    values, seconds = timed(lambda: play(cell.method, task, **how))
+    values, seconds = timed(lambda: play(cell.method, task, k=k, n_samples=n_samples, seed=seed))
     return values.values, seconds
 
 
@@ -177,5 +161,4 @@ def _evaluations(cell: Cell, task: ExperimentTask) -> list[tuple[str, Split, str
 
 
 def _sizes(task: ExperimentTask) -> dict[str, int]:
-    sizes: tuple[AnyArray, ...] = (task.seen.y_train, task.seen.y_test, task.fresh.y_test)
-    return dict(zip(("n_train", "n_test", "n_fresh"), map(len, sizes), strict=True))
+    return {"n_train": len(task.seen.y_train), "n_test": len(task.seen.y_test), "n_fresh": len(task.fresh.y_test)}

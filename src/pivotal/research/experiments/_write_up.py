@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Final
 from pivotal.core.atomic import write_text
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._experiment import Experiment
-from pivotal.research.experiments._experiment_page import explain
 from pivotal.research.experiments._paper_items import numbers_of
 from pivotal.research.experiments._setup import Setup, as_datasets
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["find_table", "write_page", "write_table"]
 
 _THUMBNAIL: Final = 320  # pixels across
 
@@ -51,30 +48,11 @@ def write_page(
     *,
     machine: str,
     missing: int = 0,
-    echo: Callable[[str], object] = print,
+    echo: Callable[[str], object],
 ) -> list[Path]:
-    """Draw the figures of an experiment and write its page.
+    """Draw the figures of an experiment from the table that is kept and write its page; return the files, it last.
 
-    Parameters
-    ----------
-    one : Experiment
-    table : pandas.DataFrame
-        What was measured, as it is kept.
-    setup : Setup
-        What it was measured with.
-    folder : Path
-        Where the files go.
-    machine : str
-        What measured it.
-    missing : int, default=0
-        Cells that are not measured yet.
-    echo : callable, default=print
-        Gets a line where figures cannot be drawn.
-
-    Returns
-    -------
-    files : list of Path
-        What was written, the page last.
+    `missing` are the cells that are not measured yet; `echo` gets a line where figures cannot be drawn.
     """
     files = _draw(one, table, folder, echo)
     page = folder / f"{one.name}.md"
@@ -114,7 +92,7 @@ def _page(one: Experiment, table: pd.DataFrame, setup: Setup, machine: str, *, d
         *(["**A quick run on little data, to show that all works: its numbers mean nothing.**"] if setup.quick else []),
         *([f"**Written up early: {missing} cells are not measured yet.**"] if missing else []),
         one.pictures[0].token,
-        *explain(one.explain(table, setup)),
+        *one.explain(table, setup).paragraphs(),
         "## Measured on",
         machine,
     ]
