@@ -8,7 +8,6 @@ the demo reports both.
 from __future__ import annotations
 
 import math
-import operator
 import os
 import shlex
 from collections.abc import Callable
@@ -21,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from pivotal.core.types import AnyArray, IndexArray
-from pivotal.core.validation import check_k
-from pivotal.research.bench.stopwatch import Stopwatch
+from pivotal.core.validation import check_count, check_k
+from pivotal.research.bench.stopwatch import timed
 from pivotal.research.datasets import Dataset, flip_labels, load
 from pivotal.results.values import Values
 from pivotal.valuation.value import value
@@ -120,8 +119,7 @@ def run_demo(
     k = check_k(k)
     if not (math.isfinite(noise) and 0.0 < noise <= 0.5):
         raise ValueError(f"noise must be more than 0 and at most 0.5; got noise={noise}.")
-    if operator.index(seed) < 0:
-        raise ValueError(f"seed must be an integer of at least 0; got seed={seed}.")
+    check_count(seed, "seed", 0)
     points = load(data, data_home=data_home).sample(_MOST, random_state=seed)
     out = _make_directory(out_dir)
     true: AnyArray = points.y
@@ -134,9 +132,7 @@ def run_demo(
         echo(f"The data: {points.source}{'; ' if points.note else ''}{points.note}.")
 
     X = _as_points(points)
-    with Stopwatch() as watch:
-        values = value(X, given, k=k, utility="soft")
-    seconds = watch.seconds
+    values, seconds = timed(lambda: value(X, given, k=k, utility="soft"))
     hard_values = value(X, given, k=k, utility="hard")
     echo(f"Every point valued by the predictions of all others, k={k}, soft label: {seconds:.2f} s.")
     echo(f"No value is off by more than {values.error_bound:.1e}.")
@@ -172,19 +168,8 @@ def run_demo(
     echo("")
     echo("Decide about the suspects yourself, in the browser, and see how many of the flipped labels you catch:")
     echo(f"  pivotal review {shlex.quote(str(files[-1]))} --label label --truth true_label")
-    return DemoResult(
-        points,
-        values,
-        hard_values,
-        given,
-        true,
-        flipped,
-        found,
-        found_in_twice,
-        found_hard,
-        watch.seconds,
-        tuple(files),
-    )
+    labels, counts = (given, true, flipped), (found, found_in_twice, found_hard)
+    return DemoResult(points, values, hard_values, *labels, *counts, seconds, tuple(files))
 
 
 def _make_directory(out_dir: str | os.PathLike[str]) -> Path:

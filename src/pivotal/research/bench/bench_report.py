@@ -14,13 +14,7 @@ __all__ = ["check_rich", "check_target", "print_table", "write_json"]
 
 
 def check_rich() -> Any:
-    """Return rich, which draws the table.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed.
-    """
+    """Return rich, which draws the table; raise where it is not installed."""
     try:
         return importlib.import_module("rich")
     except ModuleNotFoundError as error:
@@ -28,13 +22,7 @@ def check_rich() -> Any:
 
 
 def check_target(path: str | os.PathLike[str]) -> Target:
-    """Return the file to write to, before hours are spent on what goes in.
-
-    Raises
-    ------
-    OSError
-        If nothing can be written there.
-    """
+    """Return the file to write to; raise where that cannot be done, before hours are spent on what goes in."""
     return check_file(path, "bench.json")
 
 
@@ -51,8 +39,8 @@ def print_table(report: Report) -> None:
     from rich.table import Table
 
     s = report.settings
-    title = f"n = {s['n']:,}, {s['queries']:,} queries, d = {s['dim']}, k = {s['k']}; fastest of {s['rounds']}"
-    table = Table(title=title)
+    sizes = f"n = {s['n']:,}, {s['queries']:,} queries, d = {s['dim']}, k = {s['k']}"
+    table = Table(title=f"{sizes}; fastest of {s['rounds']}")
     with_memory = any(row.megabytes is not None for row in report.rows)
     table.add_column("who")
     table.add_column("computes")
@@ -60,21 +48,15 @@ def print_table(report: Report) -> None:
         table.add_column(name, justify="right")
     table.add_column("values")
     for row in report.rows:
-        cells = [_who(row), f"{row.game}{_size(row, report)}", *_figures(row, report)[: 3 if with_memory else 2]]
+        who = f"{row.package} {row.version}".strip() + f"\n{row.method}"
+        size = "" if row.n_train == s["n"] else f", n = {row.n_train:,}"
+        cells = [who, f"{row.game}{size}", *_figures(row, report)[: 3 if with_memory else 2]]
         table.add_row(*cells, _verdict(row), style="bold" if row.ours else None)
     console = Console()
     console.print(table)
     for row in report.rows:
         if row.reason or (row.note and row.status == "ran"):
             console.print(f"{row.name}: {row.reason or row.note}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _who(row: Row) -> str:
-    return f"{row.package} {row.version}".strip() + f"\n{row.method}"
-
-
-def _size(row: Row, report: Report) -> str:
-    return "" if row.n_train == report.settings["n"] else f", n = {row.n_train:,}"
 
 
 def _figures(row: Row, report: Report) -> list[str]:

@@ -26,21 +26,11 @@ _LONG = 60.0
 
 @dataclass(frozen=True)
 class Limits:
-    """How often to run, and how long at most.
+    """How often to run, and how long at most."""
 
-    Parameters
-    ----------
-    rounds : int
-        Runs of which the fastest counts.
-    seconds : float
-        Longest run that is started, going by smaller ones.
-    memory : bool
-        Whether to look at the memory of this process; then only one run is made, so that nothing else is seen.
-    """
-
-    rounds: int = 3
-    seconds: float = 120.0
-    memory: bool = False
+    rounds: int = 3  # of which the fastest counts
+    seconds: float = 120.0  # longest run that is started, going by smaller ones
+    memory: bool = False  # whether to look at this process's memory: in one run only, so that nothing else is seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,19 +64,7 @@ class Outcome:
 def measure(contender: Contender, task: Task, limits: Limits) -> Outcome:
     """Run a contender if it is there and will not take too long.
 
-    Parameters
-    ----------
-    contender : Contender
-        Who.
-    task : Task
-        On what.
-    limits : Limits
-        How often and how long.
-
-    Returns
-    -------
-    Outcome
-        Whatever goes wrong inside a contender is told in its outcome, not raised.
+    Whatever goes wrong inside a contender is told in its outcome, not raised.
     """
     if reason := contender.missing():
         return Outcome("missing", reason)

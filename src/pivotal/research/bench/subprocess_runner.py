@@ -40,28 +40,17 @@ _PATIENCE: Final = 120.0
 
 
 def measure_in_subprocess(contender: Contender, task: Task, limits: Limits, python: str = sys.executable) -> Outcome:
-    """Do as `measure` does, in a new process.
+    """Do as `measure` does, in a new process, for a contender of `OURS` or `PEERS`.
 
-    Parameters
-    ----------
-    contender, task, limits
-        As in `measure`; the contender must be one of `OURS` or `PEERS`.
-    python : str
-        The Python to run, 3.11 or newer, with NumPy and the contender's package.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such Python.
+    `python` is 3.11 or newer, with NumPy and the contender's package; FileNotFoundError if there is none.
     """
     abroad = python != sys.executable
     environment = {name: text for name, text in os.environ.items() if not (abroad and name == "PYTHONPATH")}
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         task.save(folder / "task.npz")
-        (folder / "job.json").write_text(
-            json.dumps({"name": contender.name, "limits": asdict(limits)}), encoding="utf-8"
-        )
+        job = {"name": contender.name, "limits": asdict(limits)}
+        (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
         command = [python, "-c", _START, str(_HOME), "abroad" if abroad else "at home", str(folder)]
         try:
             done = subprocess.run(

@@ -16,23 +16,11 @@ __all__ = ["Task", "make_task"]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Training points, queries and k; without queries, every training point is a query to all the others.
+    """Training points, queries and k; without queries, every training point is a query to all the others."""
 
-    Parameters
-    ----------
-    X : float64 array of shape (n_train, n_features)
-        Training points.
-    y : int64 array of shape (n_train,)
-        Their labels.
-    X_test, y_test : arrays of shape (n_queries, n_features) and (n_queries,), or None
-        Queries and their labels.
-    k : int
-        Number of neighbours.
-    """
-
-    X: FloatArray
+    X: FloatArray  # shape (n_train, n_features)
     y: npt.NDArray[np.int64]
-    X_test: FloatArray | None
+    X_test: FloatArray | None  # shape (n_queries, n_features)
     y_test: npt.NDArray[np.int64] | None
     k: int
 

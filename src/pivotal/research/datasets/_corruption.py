@@ -57,9 +57,7 @@ def flip_labels(
     >>> int(flipped.sum()), [str(label) for label in set(noisy[flipped])]
     (3, ['dog'])
     """
-    labels = as_labels(y, "y")
-    known = ClassCodes.of(labels).in_order()
-    classes, codes = np.asarray(known.classes), known.encode(labels, "y").astype(np.int64)
+    labels, classes, codes = _coded(y)
     if len(classes) < 2:
         raise ValueError("y must hold at least two classes, or there is nothing to flip to; got one.")
     rng = as_generator(random_state)
@@ -72,7 +70,7 @@ def flip_labels(
         for row, chance in zip(rows, rng.random(len(rows)), strict=True):
             options = targets[codes[row]]
             new[row] = options[int(chance * len(options))]
-    return np.asarray(classes)[new].astype(labels.dtype), new != codes
+    return classes[new].astype(labels.dtype), new != codes
 
 
 def imbalance(
@@ -113,13 +111,12 @@ def imbalance(
     >>> np.bincount(y)
     array([ 3, 15])
     """
-    labels = as_labels(y, "y")
-    check_same_length(X if hasattr(X, "shape") else np.asarray(X), labels, "X", "y")
+    labels, classes, codes = _coded(y)
+    points = X if hasattr(X, "shape") else np.asarray(X)
+    check_same_length(points, labels, "X", "y")
     share = check_probability(ratio, "ratio")
     if share == 0.0:
         raise ValueError(f"ratio must be more than 0 and at most 1; got ratio={ratio!r}.")
-    known = ClassCodes.of(labels).in_order()
-    classes, codes = np.asarray(known.classes), known.encode(labels, "y").astype(np.int64)
     if len(classes) < 2:
         raise ValueError("y must hold at least two classes to be out of balance; got one.")
     sizes = np.bincount(codes)
@@ -134,11 +131,17 @@ def imbalance(
     rng = as_generator(random_state)
     kept = [rng.permutation(np.flatnonzero(codes == code))[: keep[code]] for code in range(len(classes))]
     rows = np.sort(np.concatenate(kept)).astype(np.int64)
-    points = X.iloc[rows] if hasattr(X, "iloc") else (X if hasattr(X, "shape") else np.asarray(X))[rows]
-    return points, labels[rows], rows
+    return points.iloc[rows] if hasattr(points, "iloc") else points[rows], labels[rows], rows
 
 
-def _targets(classes: Any, to: Mapping[Any, Any] | None) -> list[list[int]]:
+def _coded(y: Any) -> tuple[AnyArray, AnyArray, IndexArray]:
+    """Return labels, their classes in order, and the code of each label."""
+    labels = as_labels(y, "y")
+    known = ClassCodes.of(labels).in_order()
+    return labels, np.asarray(known.classes), known.encode(labels, "y").astype(np.int64)
+
+
+def _targets(classes: AnyArray, to: Mapping[Any, Any] | None) -> list[list[int]]:
     """Return for each class code the codes that it may become."""
     n_classes = len(classes)
     if to is None:
@@ -156,7 +159,7 @@ def _targets(classes: Any, to: Mapping[Any, Any] | None) -> list[list[int]]:
 
 def _rows_to_flip(
     codes: IndexArray,
-    classes: Any,
+    classes: AnyArray,
     share: Any,
     targets: list[list[int]],
     rng: np.random.Generator,
@@ -189,9 +192,9 @@ def _rows_to_flip(
     return np.sort(np.concatenate(drawn))
 
 
-def _code_of(label: Any, classes: Any, name: str) -> int:
+def _code_of(label: Any, classes: AnyArray, name: str) -> int:
     found = pd.Index(classes).get_indexer(pd.Index([label]))[0]
     if found < 0:
-        shown = ", ".join(map(repr, np.asarray(classes)[:5].tolist())) + (", ..." if len(classes) > 5 else "")
+        shown = ", ".join(map(repr, classes[:5].tolist())) + (", ..." if len(classes) > 5 else "")
         raise ValueError(f"{name} must name classes that occur in y ({shown}); got {label!r}.")
     return int(found)

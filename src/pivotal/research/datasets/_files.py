@@ -32,18 +32,13 @@ def find_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
 
 
 def read_file(path: Path, variant: Variant) -> tuple[AnyArray, npt.NDArray[np.int64]]:
-    """Return the features and labels of a file.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read, or does not hold what it should.
-    """
+    """Return the features and labels of a file; raise if it cannot be read, or does not hold what it should."""
     try:
         with path.open("rb") as file:
             held = np.load(file, allow_pickle=False)
-            arrays = {name: held[name] for name in held.files if name in ("X", "y")} if _is_archive(held) else {}
-            names = ", ".join(held.files) if _is_archive(held) else "one array without a name"
+            archive = isinstance(held, np.lib.npyio.NpzFile)
+            arrays = {name: held[name] for name in held.files if name in ("X", "y")} if archive else {}
+            names = ", ".join(held.files) if archive else "one array without a name"
     except PermissionError as error:
         raise PermissionError(f"cannot read {path}: {error.strerror}.") from error
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
@@ -54,10 +49,6 @@ def read_file(path: Path, variant: Variant) -> tuple[AnyArray, npt.NDArray[np.in
     if len(arrays) < 2:
         raise ValueError(f"{path} must hold the arrays X and y; got {names}.")
     return check_arrays(arrays["X"], arrays["y"], variant, str(path))
-
-
-def _is_archive(held: object) -> bool:
-    return isinstance(held, np.lib.npyio.NpzFile)
 
 
 def check_arrays(X: AnyArray, y: AnyArray, variant: Variant, where: str) -> tuple[AnyArray, npt.NDArray[np.int64]]:

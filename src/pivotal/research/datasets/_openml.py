@@ -15,20 +15,9 @@ from pivotal.research.datasets._registry import DatasetEntry, Variant
 
 
 def fetch(entry: DatasetEntry, version: int | None) -> Dataset:
-    """Download a data set, or take it from scikit-learn's cache.
+    """Download a data set, or take it from scikit-learn's cache; ConnectionError where OpenML does not have it.
 
-    Parameters
-    ----------
-    entry : DatasetEntry
-    version : int, optional
-        A version at OpenML other than the one that the entry names; its shape is not checked.
-
-    Raises
-    ------
-    ConnectionError
-        If OpenML cannot be reached or does not have it.
-    ValueError
-        If what came is not what it should be.
+    A version other than the one that the entry names is not checked for its shape.
     """
     from sklearn.datasets import fetch_openml
 
@@ -47,23 +36,16 @@ def fetch(entry: DatasetEntry, version: int | None) -> Dataset:
             raise ConnectionError(f"{source} could not be fetched ({reason})") from error
     X, notes = _as_numbers(bunch.data)
     y, names = _as_codes(bunch.target, source, below_mean=entry.below_mean)
-    full = next(variant for variant in entry.variants if variant.name == "full")
-    if version is None:
-        check_arrays(X, y, full, source)
-    else:
-        check_arrays(X, y, Variant("", "", X.shape[1], len(names), len(y)), source)
+    form, labels = next(variant for variant in entry.variants if variant.name == "full"), entry.labels
+    if version is not None:
+        form = Variant("", "", X.shape[1], len(names), len(y))
+        labels = ", ".join(f"{code} = {name}" for code, name in enumerate(names))
+    check_arrays(X, y, form, source)
     remarks = (" ".join(str(one.message).split()) for one in said)
     notes += [remark for remark in remarks if remark.startswith(("Version", "OpenML"))]  # not of retries
-    return Dataset(
-        X,
-        y,
-        entry.name,
-        source,
-        note="; ".join(note for note in (full.note if version is None else "", *notes) if note),
-        labels=entry.labels if version is None else ", ".join(f"{code} = {name}" for code, name in enumerate(names)),
-        feature_names=tuple(bunch.feature_names),
-        image=full.image if version is None else None,
-    )
+    note = "; ".join(note for note in (form.note, *notes) if note)
+    names_there = tuple(bunch.feature_names)
+    return Dataset(X, y, entry.name, source, note, labels=labels, feature_names=names_there, image=form.image)
 
 
 def _as_numbers(table: Any) -> tuple[AnyArray, list[str]]:
