@@ -48,31 +48,16 @@ def equal_masses(n_sources: int, n_targets: int) -> Masses:
 def transport_cost(cost: FloatArray, regularization: float, max_iter: int) -> float:
     """Return what it costs to move sources onto targets, all of one mass each, per unit of mass."""
     masses = equal_masses(*cost.shape)
-    if regularization == 0.0:
-        plan, _ = _solve(cost, masses)
-    else:
-        plan, _ = _solve_smooth(cost, masses, regularization, max_iter)
+    smooth = regularization > 0.0
+    plan, _ = _solve_smooth(cost, masses, regularization, max_iter) if smooth else _solve(cost, masses)
     return float((plan * cost).sum() / plan.sum())
 
 
 def target_potentials(cost: FloatArray, masses: Masses, regularization: float, max_iter: int) -> FloatArray:
-    """Return the dual potentials of the targets.
+    """Return the dual potentials of the targets, shape (n_targets,); `extend` turns them into those of the sources.
 
-    Parameters
-    ----------
-    cost : float array of shape (n_sources, n_targets)
-        Finite, none negative.
-    masses : pair of float arrays of shapes (n_sources,) and (n_targets,)
-        All positive, with the same sum.
-    regularization : float
-        Weight of the entropy of the plan, in units of the cost; 0 solves the problem exactly.
-    max_iter : int
-        Most rounds of Sinkhorn's algorithm, where there is a regularisation.
-
-    Returns
-    -------
-    potentials : float array of shape (n_targets,)
-        `extend` turns them into those of the sources.
+    Costs, of shape (n_sources, n_targets), are finite and none is negative; masses are positive, with the same sum. The
+    regularisation is the weight of the plan's entropy, in units of the cost; at 0 the problem is solved exactly.
     """
     if regularization > 0.0:
         return _solve_smooth(cost, masses, regularization, max_iter)[1]
@@ -92,14 +77,10 @@ def extend(cost: FloatArray, potentials: FloatArray, regularization: float) -> F
 
 def _solve(cost: FloatArray, masses: Masses) -> tuple[FloatArray, FloatArray]:
     """Return an optimal plan and some potentials of the targets."""
-    unit = _power_of_two_near(cost)
+    # The largest cost becomes about 1, which is what the solver's thresholds are made for.
+    unit = math.ldexp(1.0, math.frexp(float(cost.max()))[1])
     plan, log = solver().emd(*masses, cost / unit, numItermax=_MOST_STEPS, log=True)
     return plan, log["v"] * unit
-
-
-def _power_of_two_near(cost: FloatArray) -> float:
-    """Return a unit in which the largest cost is about 1, which is what the solver's thresholds are made for."""
-    return math.ldexp(1.0, math.frexp(float(cost.max()))[1])
 
 
 def _solve_smooth(

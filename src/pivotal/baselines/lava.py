@@ -9,6 +9,7 @@ grows at the expense of all others alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from math import isqrt
 from typing import Any
@@ -172,13 +173,14 @@ def _calibrated(potentials: FloatArray) -> FloatArray:
     return np.asarray(-centred * (n_train / (n_train - 1)))
 
 
+@dataclass(frozen=True)
 class _Cost:
     """The p-th power of the distance between points, in threads."""
 
-    def __init__(
-        self, metric: str | Callable[..., float], parameters: dict[str, Any], p: float, n_threads: int
-    ) -> None:
-        self._metric, self._parameters, self._p, self._n_threads = metric, parameters, p, n_threads
+    metric: str | Callable[..., float]
+    parameters: dict[str, Any]
+    p: float
+    n_threads: int
 
     def __call__(self, sources: Any, targets: Any) -> FloatArray:
         cost = np.empty((sources.shape[0], targets.shape[0]))
@@ -189,24 +191,24 @@ class _Cost:
                 cost[rows] = self._measure(sources[rows], targets)
 
         with single_threaded_blas():
-            run_all(fill, range(0, cost.shape[0], _ROWS), self._n_threads)
+            run_all(fill, range(0, cost.shape[0], _ROWS), self.n_threads)
         if not np.isfinite(cost.sum()) and not np.isfinite(cost).all():
             raise ValueError(
                 f"the cost of moving a point must be finite; got {cost[~np.isfinite(cost)][0]} from the metric and "
-                f"p={self._p:g}. Rescale the features or choose another metric."
+                f"p={self.p:g}. Rescale the features or choose another metric."
             )
         return cost
 
     def _measure(self, sources: Any, targets: Any) -> FloatArray:
-        if self._metric in ("euclidean", "l2") and not is_sparse(sources):
-            if self._p == 2.0:
+        if self.metric in ("euclidean", "l2") and not is_sparse(sources):
+            if self.p == 2.0:
                 return np.asarray(cdist(sources, targets, "sqeuclidean"))
-            return np.asarray(cdist(sources, targets) ** self._p)
+            return np.asarray(cdist(sources, targets) ** self.p)
         from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
 
-        if self._metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+        if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
             sources, targets = sources != 0, targets != 0
-        return np.asarray(pairwise_distances(sources, targets, metric=self._metric, **self._parameters) ** self._p)
+        return np.asarray(pairwise_distances(sources, targets, metric=self.metric, **self.parameters) ** self.p)
 
 
 def _between_classes(

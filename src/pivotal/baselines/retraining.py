@@ -165,7 +165,7 @@ def value_by_retraining(
         settings={
             "method": "retraining",
             "model": " ".join(repr(estimator).split()),
-            "scoring": scoring if scoring is None or isinstance(scoring, str) else _name_of(scoring),
+            "scoring": getattr(scoring, "__name__", type(scoring).__name__) if callable(scoring) else scoring,
             "semivalue": str(measure),
             "sampler": sampler,
             "n_samples": drawn,
@@ -242,7 +242,3 @@ def _check_truncation(truncation: object, sampler: str) -> float | None:
     if not is_number(truncation, 0.0) or float(truncation) >= 1.0:
         raise ValueError(f"truncation must be a share of the gain, at least 0 and below 1; got {truncation!r}.")
     return float(truncation)
-
-
-def _name_of(scoring: Any) -> str:
-    return str(getattr(scoring, "__name__", type(scoring).__name__))

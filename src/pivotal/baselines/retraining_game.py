@@ -7,9 +7,9 @@ class, and a neighbour model with fewer members than neighbours lets all of them
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
@@ -23,7 +23,6 @@ from pivotal.core.validation import check_same_length, is_integer, is_number, is
 
 __all__ = ["ModelGame", "as_model_game"]
 
-OnFailure = Literal["raise", "empty"]
 Scoring = str | Callable[[Any, Any, Any], float] | None
 
 
@@ -35,10 +34,10 @@ class Guess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lea
         self.classes_ = classes  # it is born fitted
 
     def predict(self, X: Any) -> AnyArray:
-        return np.repeat(self.classes[self.named : self.named + 1], _count_rows(X))
+        return np.repeat(self.classes[self.named : self.named + 1], X.shape[0])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        return np.tile(self.chances, (_count_rows(X), 1))
+        return np.tile(self.chances, (X.shape[0], 1))
 
 
 class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -52,46 +51,26 @@ class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return cast(AnyArray, self.model.predict(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        chances = np.zeros((_count_rows(X), len(self.classes)))
+        chances = np.zeros((X.shape[0], len(self.classes)))
         chances[:, np.searchsorted(self.classes, self.model.classes_)] = self.model.predict_proba(X)
         return chances
 
 
 @dataclass(frozen=True, eq=False)
 class ModelGame:
-    """Utilities of the coalitions of some training points.
+    """Utilities of the coalitions of some training points."""
 
-    Parameters
-    ----------
-    model : scikit-learn estimator
-        Cloned for every coalition, never changed.
-    scorer : callable
-        Called with the fitted model and the test set.
-    X_train, X_test : array, sparse matrix or data frame
-        Rows are taken from them as scikit-learn takes them.
-    y_train, y_test : array of shape (n,)
-        Labels or numbers.
-    classes : array or None
-        The sorted label set; None for regression.
-    widens : bool
-        Whether models that have not seen every class are scored with a column for each class.
-    on_failure : {"raise", "empty"}
-        What becomes of coalitions on which the model cannot be fitted or scored.
-    empty_utility, full_utility : float
-        Utility of the empty coalition and of all points; NaN before they are known.
-    """
-
-    model: Any
-    scorer: Callable[[Any, Any, Any], float]
-    X_train: Any
+    model: Any  # cloned for every coalition, never changed
+    scorer: Callable[[Any, Any, Any], float]  # called with the fitted model and the test set
+    X_train: Any  # an array, sparse matrix or data frame, as X_test: rows are taken as scikit-learn takes them
     y_train: AnyArray
     X_test: Any
     y_test: AnyArray
-    classes: AnyArray | None
-    widens: bool
-    on_failure: OnFailure
-    empty_utility: float = math.nan
-    full_utility: float = math.nan
+    classes: AnyArray | None  # the sorted label set; None for regression
+    widens: bool  # whether models that have not seen every class are scored with a column for each class
+    on_failure: str  # "raise" or "empty": what becomes of coalitions on which the model cannot be fitted or scored
+    empty_utility: float = math.nan  # NaN before it is known
+    full_utility: float = math.nan  # likewise
 
     @property
     def n_players(self) -> int:
@@ -122,18 +101,6 @@ class ModelGame:
             f"the score of every coalition must be finite; one of {len(members)} of the {self.n_players} points "
             f'scored {score}. Choose another scoring, or let it have the utility of the empty set: on_failure="empty".'
         )
-
-    def guess(self) -> float:
-        """Return the utility of a guess: every class named in turn, its chances all alike; 0 for regression."""
-        if self.classes is None:
-            return float(
-                self.scorer(
-                    DummyRegressor(strategy="constant", constant=0.0).fit([[0.0]], [0.0]), self.X_test, self.y_test
-                )
-            )
-        alike = np.full(len(self.classes), 1.0 / len(self.classes))
-        guesses = [Guess(self.classes, named, alike) for named in range(len(self.classes))]
-        return math.fsum(float(self.scorer(guess, self.X_test, self.y_test)) for guess in guesses) / len(guesses)
 
     def _fit(self, members: IndexArray) -> Any:
         """Fit a copy of the model on some of the points."""
@@ -201,7 +168,8 @@ def as_model_game(
             f"X_test must have as many columns as X_train; got shapes {tuple(test.shape)} and {tuple(train.shape)}."
         )
     model = clone(estimator)
-    model.set_params(**_seeds(model.get_params(deep=True)))
+    parameters = model.get_params(deep=True).items()
+    model.set_params(**{name: 0 for name, value in parameters if name.endswith("random_state") and value is None})
     game = ModelGame(
         model=model,
         scorer=_as_scorer(model, scoring),
@@ -211,11 +179,10 @@ def as_model_game(
         y_test=targets,
         classes=classes,
         widens=isinstance(scoring, str),
-        on_failure=cast(OnFailure, on_failure),
+        on_failure=on_failure,
     )
-    object.__setattr__(game, "empty_utility", _guess(game) if empty is None else float(empty))
-    object.__setattr__(game, "full_utility", game.utility(np.arange(game.n_players)))
-    return game
+    game = replace(game, empty_utility=_guess(game) if empty is None else float(empty))
+    return replace(game, full_utility=game.utility(np.arange(game.n_players)))
 
 
 def _sorted(classes: AnyArray) -> AnyArray:
@@ -244,8 +211,15 @@ def _as_scorer(model: Any, scoring: Scoring) -> Callable[[Any, Any, Any], float]
 
 
 def _guess(game: ModelGame) -> float:
+    """Return the utility of a guess: every class named in turn, its chances all alike; the answer 0 for regression."""
+    if game.classes is None:
+        guesses = [DummyRegressor(strategy="constant", constant=0.0).fit([[0.0]], [0.0])]
+    else:
+        n_classes = len(game.classes)
+        alike = np.full(n_classes, 1.0 / n_classes)
+        guesses = [Guess(game.classes, named, alike) for named in range(n_classes)]
     try:
-        score = game.guess()
+        score = math.fsum(float(game.scorer(guess, game.X_test, game.y_test)) for guess in guesses) / len(guesses)
     except Exception as error:
         raise ValueError(
             f"the empty coalition must have a utility, and scoring a guess raised {type(error).__name__}: {error} "
@@ -254,10 +228,6 @@ def _guess(game: ModelGame) -> float:
     if not math.isfinite(score):
         raise ValueError(f"the empty coalition must have a finite utility; a guess scored {score}. Pass empty=.")
     return score
-
-
-def _seeds(parameters: Mapping[str, Any]) -> dict[str, int]:
-    return {name: 0 for name, value in parameters.items() if name.endswith("random_state") and value is None}
 
 
 def _as_rows(X: Any, name: str) -> Any:
@@ -269,7 +239,3 @@ def _as_rows(X: Any, name: str) -> Any:
         fix = f" Use {name}.reshape(-1, 1) for one feature." if len(rows.shape) == 1 else ""
         raise ValueError(f"{name} must be a table with a row per point; got shape {tuple(rows.shape)}.{fix}")
     return rows
-
-
-def _count_rows(X: Any) -> int:
-    return int(X.shape[0])

@@ -7,7 +7,7 @@ number of processes nor on what was remembered.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, islice
@@ -37,27 +37,13 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class UtilityTable:
-    """Where samples are played.
-
-    Parameters
-    ----------
-    game : ModelGame
-        Utilities of coalitions.
-    store : UtilityStore
-        What is remembered of it.
-    tolerance : float or None
-        A sample ends when a coalition has the utility of the full training set, up to less than this.
-    n_jobs : int or None
-        As joblib takes it.
-    one_task_each : bool
-        Whether time is limited, so that results should come in soon.
-    """
+    """Where samples are played."""
 
     game: ModelGame
-    store: UtilityStore
-    tolerance: float | None
-    n_jobs: int | None
-    one_task_each: bool
+    store: UtilityStore  # what is remembered of the game
+    tolerance: float | None  # a sample ends when a coalition has the full set's utility, up to less than this
+    n_jobs: int | None  # as joblib takes it
+    one_task_each: bool  # whether time is limited, so that results should come in soon
 
     def play(self, plans: Iterable[SamplerPlan]) -> Generator[tuple[SamplerPlan, FloatArray]]:
         """Play the samples, and hand out each in its order with what its coalitions earned."""
@@ -121,11 +107,10 @@ class StopRule:
 
 def as_stop(n_samples: object, target_se: object, max_time: object, default: int) -> StopRule:
     """Check when to stop; after `default` samples if nothing is said."""
-    samples = None if n_samples is None else check_samples(n_samples)
     if n_samples is None and target_se is None and max_time is None:
-        samples = default
+        n_samples = default
     return StopRule(
-        samples,
+        None if n_samples is None else check_samples(n_samples),
         None if target_se is None else check_positive(target_se, "target_se"),
         None if max_time is None else check_positive(max_time, "max_time"),
     )
@@ -156,9 +141,7 @@ def enumerate_all(table: UtilityTable, semivalue: Semivalue, *, progress: bool) 
     n = table.game.n_players
     utilities = np.empty(2**n)
     no_moves = np.zeros(0, dtype=np.int64)
-    plans: Iterator[SamplerPlan] = (
-        SamplerPlan(no_moves, members_of(mask, n), one_by_one=False) for mask in range(2**n)
-    )
+    plans = (SamplerPlan(no_moves, members_of(mask, n), one_by_one=False) for mask in range(2**n))
     bar = tqdm(total=2**n, unit="coalition", disable=not progress, desc="retraining")
     with bar, closing(table.play(plans)) as played:
         for mask, (_, played_once) in enumerate(played):

@@ -43,21 +43,11 @@ def size_chances(semivalue: Semivalue, n_others: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SamplerPlan:
-    """The coalitions of one sample, in the order in which they are played.
+    """The coalitions of one sample, in the order in which they are played."""
 
-    Parameters
-    ----------
-    order : int array
-        For permutations, the order in which players join; otherwise the players that leave or join, one at a time.
-    start : bool array of shape (n_players,)
-        The first coalition.
-    one_by_one : bool
-        Whether a player that joined stays.
-    """
-
-    order: IndexArray
-    start: Mask
-    one_by_one: bool
+    order: IndexArray  # in which players join, for permutations; otherwise those that leave or join, one at a time
+    start: Mask  # the first coalition, shape (n_players,)
+    one_by_one: bool  # whether a player that joined stays
 
     def __len__(self) -> int:
         return len(self.order) + 1
@@ -96,15 +86,7 @@ class Sampler(ABC):
 
 
 class _Means(Sampler):
-    """Means of independent estimates, one row of them per sample.
-
-    Parameters
-    ----------
-    n_players : int
-        Number of training points.
-    certain : bool
-        Whether all samples are alike, so that there is nothing to be unsure of.
-    """
+    """Means of independent estimates, one row of them per sample; `certain` if all samples are alike."""
 
     def __init__(self, n_players: int, *, certain: bool) -> None:
         self._certain = certain

@@ -37,16 +37,8 @@ def key_of(mask: npt.NDArray[np.bool_]) -> Key:
 class UtilityStore:
     """Utilities by coalition, in SQLite, under the identity of the game, so that one file serves many games.
 
-    Each `remember` is one transaction: an interruption leaves what was remembered before.
-
-    Parameters
-    ----------
-    path : str
-        A file, or ":memory:" for what one run remembers.
-    game : str
-        Identity of the game.
-    limit : int, optional
-        How many coalitions are remembered at the most.
+    Each `remember` is one transaction: an interruption leaves what was remembered before. The path ":memory:" is for
+    what one run remembers, and at most `limit` coalitions are.
     """
 
     def __init__(self, path: str, game: str, limit: int | None = None) -> None:
@@ -115,18 +107,9 @@ def open_store(cache: bool | str | os.PathLike[str], game: ModelGame, scoring: A
 
 def _identity(game: ModelGame, scoring: Any) -> str:
     """Stand for all that the utility of a coalition depends on: the content of models and functions, never a name."""
+    points = game.X_train, game.y_train, game.X_test, game.y_test
     try:
-        return token(
-            game.model,
-            scoring,
-            game.X_train,
-            game.y_train,
-            game.X_test,
-            game.y_test,
-            game.empty_utility,
-            game.on_failure,
-            sklearn.__version__,
-        )
+        return token(game.model, scoring, *points, game.empty_utility, game.on_failure, sklearn.__version__)
     except TypeError as error:
         raise ValueError(
             f"a cache on disk needs a model and a scoring that are known by their content, but {error} "

@@ -60,14 +60,8 @@ def to_datalab(
         given = result.given if labels is None else _one_each(labels, result.given.size)
         suspect = np.zeros(result.scores.size, dtype=bool)
         suspect[result.suspects] = True
-        return pd.DataFrame(
-            {
-                "is_label_issue": suspect,
-                "label_score": result.scores,
-                "given_label": given,
-                "predicted_label": result.suggested,
-            }
-        )
+        scores = {"is_label_issue": suspect, "label_score": result.scores}
+        return pd.DataFrame({**scores, "given_label": given, "predicted_label": result.suggested})
     if not isinstance(result, Values):
         raise TypeError(
             f"result must be pivotal.Values or pivotal.LabelErrors; got {type(result).__name__}. "

@@ -115,8 +115,7 @@ def value_knn_graph(
     """
     if settings.keys() & {"indices", "y_train", "y_test", "votes"}:
         raise TypeError("value_knn_graph takes neighbours, votes and queries from the graph; omit them.")
-    k, voting = check_k(k), as_weights(weights)
-    precision = as_bits(bits)
+    k, voting, precision = check_k(k), as_weights(weights), as_bits(bits)
     game = as_game(settings.get("utility", "hard"))
     if game.radius is not None:
         raise ValueError(f"a graph of the nearest cannot tell who is within a radius; got utility {game}. Use value.")
@@ -128,21 +127,18 @@ def value_knn_graph(
             "Use from_knn_graph and value_from_neighbors for queries of a test set."
         )
     indices, distances = _without_own(indices, distances)
-    depth = indices.shape[1]
-    if depth < min(max(k, voting.depth(k)), n_points - 1):
+    depth, wanted = indices.shape[1], max(k, voting.depth(k))
+    if depth < min(wanted, n_points - 1):
         raise ValueError(
-            f"graph must hold at least the neighbours that vote, {max(k, voting.depth(k))} besides the point itself; "
+            f"graph must hold at least the neighbours that vote, {wanted} besides the point itself; "
             f"got {depth} per row. Use a smaller k or a graph with more neighbours."
         )
     votes = as_votes(voting, distances, k, precision)
     if votes is None:
         return value_from_neighbors(indices, y, k=k, **settings)
     values = value_from_neighbors(indices, y, k=k, votes=votes, **settings)
-    return replace(
-        values,
-        vote_resolution=resolution(precision),
-        settings={**values.settings, "weights": str(voting), "bits": precision},
-    )
+    about = {**values.settings, "weights": str(voting), "bits": precision}
+    return replace(values, vote_resolution=resolution(precision), settings=about)
 
 
 def _without_own(indices: IndexArray, distances: FloatArray) -> tuple[IndexArray, FloatArray]:

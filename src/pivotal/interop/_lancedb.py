@@ -47,13 +47,11 @@ class LanceNeighbors(StoredNeighbors):
         return Content(keys, vectors, {name: cells.column(name).to_numpy() for name in others})
 
     def _nearest(self, queries: AnyArray, depth: int) -> Sequence[Sequence[Any]]:
-        return [self._ask(query, depth) for query in queries]
-
-    def _ask(self, query: AnyArray, depth: int) -> Sequence[Any]:
-        question = self._table.search(query, vector_column_name=self._vector)
-        question = question.distance_type("l2" if self.metric == "euclidean" else "cosine")
-        question = question.select([self._key, "_distance"]).limit(depth)
-        if self.exact:
-            question = question.bypass_vector_index()
-        keys: Sequence[Any] = question.to_arrow().column(self._key).to_pylist()
-        return keys
+        found: list[Sequence[Any]] = []
+        for query in queries:
+            question = self._table.search(query, vector_column_name=self._vector)
+            question = question.distance_type("l2" if self.metric == "euclidean" else "cosine")
+            question = question.select([self._key, "_distance"]).limit(depth)
+            question = question.bypass_vector_index() if self.exact else question
+            found.append(question.to_arrow().column(self._key).to_pylist())
+        return found

@@ -46,8 +46,7 @@ class PgVectorNeighbors(StoredNeighbors):
     ) -> None:
         super().__init__(metric, exact=exact)
         sql = need("psycopg.sql", "pgvector", "pgvector")
-        self._connection, self._columns = connection, list(columns)
-        self._sql = sql
+        self._connection, self._columns, self._sql = connection, list(columns), sql
         self._table = sql.Identifier(*table.split("."))
         self._vector, self._key = sql.Identifier(vector), sql.Identifier(key)
         with connection.cursor() as cursor:

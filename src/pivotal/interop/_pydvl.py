@@ -18,14 +18,8 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.results.values import Values
 
 _KEPT: Final = (
-    "n_queries",
-    "full_utility",
-    "empty_utility",
-    "proved_bound",
-    "rounding_allowance",
-    "neighbors_exact",
-    "vote_resolution",
-    "recall",
+    *("n_queries", "full_utility", "empty_utility", "proved_bound", "rounding_allowance"),
+    *("neighbors_exact", "vote_resolution", "recall"),
 )
 
 
@@ -58,9 +52,8 @@ def pydvl_arguments(values: Values) -> dict[str, Any]:
     if np.unique(names).size != names.size:
         raise ValueError("pyDVL needs a name of its own for every point; got ids that repeat. Value with other ids.")
     error = np.zeros(len(values)) if values.standard_error is None else values.standard_error
-    kept = {name: getattr(values, name) for name in _KEPT}
-    kept |= {"sampled": values.standard_error is not None, "settings": thaw(values.settings)}
-    kept |= {"details": thaw(values.details)}
+    kept = {name: getattr(values, name) for name in _KEPT} | {"sampled": values.standard_error is not None}
+    kept |= {name: thaw(getattr(values, name)) for name in ("settings", "details")}
     return {
         "values": values.values.copy(),
         "variances": error**2 * values.n_queries,

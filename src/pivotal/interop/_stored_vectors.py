@@ -73,9 +73,15 @@ class StoredNeighbors(ABC):
 
     @cached_property
     def _rows(self) -> FloatArray:
-        """Vectors to compare with, of length 1 where angles count."""
-        rows = np.asarray(self._content.vectors, dtype=np.float64)
-        return _unit(rows) if self.metric == "cosine" else rows
+        return self._comparable(self._content.vectors)
+
+    def _comparable(self, vectors: AnyArray) -> FloatArray:
+        """Return vectors to compare in double precision, of length 1 where angles count."""
+        rows = np.asarray(vectors, dtype=np.float64)
+        if self.metric != "cosine":
+            return rows
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.where(lengths > 0.0, lengths, 1.0))
 
     def __len__(self) -> int:
         return len(self._content.keys)
@@ -112,8 +118,7 @@ class StoredNeighbors(ABC):
         """
         asked = np.asarray(queries)
         found = self._nearest(np.ascontiguousarray(asked, dtype=np.float32), min(len(self), depth + _MARGIN))
-        points = np.asarray(asked, dtype=np.float64)
-        points = _unit(points) if self.metric == "cosine" else points
+        points = self._comparable(asked)
         indices = np.empty((len(points), depth), dtype=np.int64)
         distances = np.empty((len(points), depth))
         for place, (query, keys) in enumerate(zip(points, found, strict=True)):
@@ -133,12 +138,6 @@ class StoredNeighbors(ABC):
 
 def _plain(key: Any) -> Any:
     return key.item() if isinstance(key, np.generic) else key
-
-
-def _unit(rows: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: FloatArray = rows / np.where(lengths > 0.0, lengths, 1.0)
-    return scaled
 
 
 def as_columns(records: Sequence[dict[str, Any] | None]) -> dict[str, AnyArray]:
