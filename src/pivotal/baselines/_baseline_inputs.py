@@ -41,12 +41,7 @@ def classification(
     check_same_length(features, labels, "X_train", "y_train")
     check_same_length(queries, targets, "X_test", "y_test")
     return Classification(
-        features,
-        labels,
-        queries,
-        targets,
-        int(labels.max()) + 1,
-        as_ids(ids_of(X_train, ids), labels.size),
+        features, labels, queries, targets, int(labels.max()) + 1, as_ids(ids_of(X_train, ids), labels.size)
     )
 
 

@@ -60,11 +60,7 @@ def chance(
         as_generator(random_state).random(n_train),
         n_queries=n_queries,
         ids=ids_of(X_train, ids),
-        settings={
-            "method": "random",
-            "random_state": kept_seed(random_state),
-            "version": __version__,
-        },
+        settings={"method": "random", "random_state": kept_seed(random_state), "version": __version__},
     )
 
 

@@ -99,11 +99,7 @@ def enumerate_coalitions(
             f"enumeration takes at most {_MOST_POINTS} training points, for each doubles the work; got {n}. "
             'Use method="exact", which computes the same values.'
         )
-    search: dict[str, Any] = {
-        "metric": spec.metric.name,
-        "metric_params": spec.metric.parameters,
-        "n_jobs": n_jobs,
-    }
+    search: dict[str, Any] = {"metric": spec.metric.name, "metric_params": spec.metric.parameters, "n_jobs": n_jobs}
     index = as_index(spec.neighbors, features, **search)
     indices, distances = index.search(queries, n)
     audit = NeighborAudit(spec.neighbors, index, features, **search)

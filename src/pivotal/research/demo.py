@@ -21,6 +21,7 @@ import pandas as pd
 
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import check_count, check_k
+from pivotal.report import write_report
 from pivotal.research.bench.stopwatch import timed
 from pivotal.research.datasets import Dataset, flip_labels, load
 from pivotal.results.values import Values
@@ -155,21 +156,26 @@ def run_demo(
             echo(f"{index:>{len(title) + 18}}{given[index]:>14}{true[index]:>13}{values.values[index]:>12.2e}")
     echo("")
 
-    files = [out / "values.parquet"]
-    values.save(files[0])
+    kept, picture, report, table = (out / name for name in ("values.parquet", "values.png", "report.html", "train.csv"))
+    values.save(kept)
     if _no_plots:
         echo(f"No picture: {_no_plots}.")
     else:
-        files.append(out / "values.png")
-        _draw(files[1], values, points, given, flipped, found)
-    files.append(_write_report(out / "report.html", values, X, given, points, n_flipped))
-    files.append(_write_table(out / "train.csv", points, given))
-    echo(f"Written: {', '.join(str(file) for file in files)}")
+        _draw(picture, values, points, given, flipped, found)
+    images = points.images if find_spec("PIL") else None  # thumbnails need Pillow, the rest does not
+    title = f"{points.name}: {n_flipped} of {len(given)} labels flipped"
+    write_report(values, report, X=X, y=given, images=images, title=title)
+    # The points with their labels as given and as they are, to be reviewed.
+    kind = "feature" if points.image is None else "pixel"
+    columns = {f"{kind}_{place}": column for place, column in enumerate(points.X.T)}
+    pd.DataFrame({**columns, "label": given, "true_label": true}).to_csv(table, index=False)
+    files = (kept, *([] if _no_plots else [picture]), report, table)
+    echo(f"Written: {', '.join(map(str, files))}")
     echo("")
     echo("Decide about the suspects yourself, in the browser, and see how many of the flipped labels you catch:")
-    echo(f"  pivotal review {shlex.quote(str(files[-1]))} --label label --truth true_label")
+    echo(f"  pivotal review {shlex.quote(str(table))} --label label --truth true_label")
     labels, counts = (given, true, flipped), (found, found_in_twice, found_hard)
-    return DemoResult(points, values, hard_values, *labels, *counts, seconds, tuple(files))
+    return DemoResult(points, values, hard_values, *labels, *counts, seconds, files)
 
 
 def _make_directory(out_dir: str | os.PathLike[str]) -> Path:
@@ -194,23 +200,6 @@ def _as_points(data: Dataset) -> AnyArray:
 def _count_found(values: Values, flipped: IndexArray, size: int) -> int:
     """Count the flipped labels among the `size` least valuable points."""
     return int(np.isin(flipped, values.order()[::-1][:size]).sum())
-
-
-def _write_report(path: Path, values: Values, X: AnyArray, given: AnyArray, data: Dataset, n_flipped: int) -> Path:
-    from pivotal.report import write_report
-
-    images = data.images if find_spec("PIL") else None  # thumbnails need Pillow, the rest does not
-    title = f"{data.name}: {n_flipped} of {len(given)} labels flipped"
-    write_report(values, path, X=X, y=given, images=images, title=title)
-    return path
-
-
-def _write_table(path: Path, data: Dataset, given: AnyArray) -> Path:
-    """Write the points with their labels as given and as they are, to be reviewed."""
-    name = "feature" if data.image is None else "pixel"
-    columns = {f"{name}_{place}": column for place, column in enumerate(data.X.T)}
-    pd.DataFrame({**columns, "label": given, "true_label": data.y}).to_csv(path, index=False)
-    return path
 
 
 def _draw(path: Path, values: Values, data: Dataset, given: AnyArray, flipped: IndexArray, found: int) -> None:

@@ -21,11 +21,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     |---|---|
     | iris | 150 |
     """
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(
-        f"|{'|'.join(map(str, line))}|" if number == 1 else f"| {' | '.join(map(str, line))} |"
-        for number, line in enumerate(lines)
-    )
+    head, *lines = (f"| {' | '.join(map(str, line))} |" for line in (header, *rows))
+    return "\n".join([head, f"|{'---|' * len(header)}", *lines])
 
 
 def record_table(columns: Mapping[str, str], records: Iterable[Mapping[str, Any]]) -> str:

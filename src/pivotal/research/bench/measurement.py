@@ -35,30 +35,14 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came of it.
-
-    Parameters
-    ----------
-    status : {"ran", "missing", "skipped", "failed"}
-        Whether there are values.
-    reason : str
-        Why there are none.
-    seconds : float or None
-        Fastest run.
-    megabytes : float or None
-        Most memory held during the run, above what was held before it.
-    version : str
-        Of the contender's package.
-    values : float64 array of shape (n_train,) or None
-        What it answered.
-    """
+    """What came of it."""
 
     status: Status
-    reason: str = ""
-    seconds: float | None = None
-    megabytes: float | None = None
-    version: str = ""
-    values: FloatArray | None = None
+    reason: str = ""  # why there are no values
+    seconds: float | None = None  # of the fastest run
+    megabytes: float | None = None  # most memory held during the run, above what was held before it
+    version: str = ""  # of the contender's package
+    values: FloatArray | None = None  # shape (n_train,)
 
 
 def measure(contender: Contender, task: Task, limits: Limits) -> Outcome:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.research.bench.contender import HARD, HARD_ALONE, SOFT, SOFT_ALONE, WEIGHTED, Contender
-
-if TYPE_CHECKING:
-    from pivotal.results.values import Values
 
 __all__ = ["OURS"]
 
@@ -18,14 +15,12 @@ __all__ = ["OURS"]
 class _Pivotal(Contender):
     package = module = "pivotal"
     method = "value"
-    settings: ClassVar[dict[str, str]] = {}
+    settings: ClassVar[dict[str, Any]] = {}
 
     def run(self, X: Any, y: Any, X_test: Any, y_test: Any, k: int) -> npt.ArrayLike:
         from pivotal.valuation.value import value
 
-        settings: dict[str, Any] = {"k": k, **self.settings}
-        values: Values = value(X, y, X_test, y_test, **settings)
-        return values.values
+        return np.asarray(value(X, y, X_test, y_test, k=k, **self.settings).values)
 
 
 class SoftShapley(_Pivotal):
@@ -73,10 +68,4 @@ class WeightedShapley(_Pivotal):
         ).values
 
 
-OURS: tuple[Contender, ...] = (
-    SoftShapley(),
-    HardBanzhaf(),
-    SoftShapleyAlone(),
-    HardBanzhafAlone(),
-    WeightedShapley(),
-)
+OURS: tuple[Contender, ...] = (SoftShapley(), HardBanzhaf(), SoftShapleyAlone(), HardBanzhafAlone(), WeightedShapley())

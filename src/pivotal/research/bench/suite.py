@@ -57,8 +57,11 @@ class Row:
         Whether this is the library itself.
     n_train, n_queries : int
         Size of its task.
-    status, reason, seconds, megabytes
-        As in `pivotal.research.bench.measurement.Outcome`.
+    status : {"ran", "missing", "skipped", "failed"}
+        Whether there are values; `reason` says why there are none.
+    reason : str
+    seconds, megabytes : float or None
+        Of the fastest run, and the most memory held during it, above what was held before.
     agreement : ValueAgreement or None
         None for our own rows, and where there is nothing to compare.
     times_slower, times_larger : dict of str to float
@@ -168,10 +171,8 @@ def run_bench(
         return own, measure_in_subprocess(contender, own, limits, python or sys.executable)
 
     played = {peer.name: run(peer) for peer in chosen}
-    games = {SOFT, HARD}
-    for peer in chosen:
-        if played[peer.name][1].status == "ran":
-            games |= {peer.game, HARD_ALONE} if peer.alone else {peer.game}
+    ran = [peer for peer in chosen if played[peer.name][1].status == "ran"]
+    games = {SOFT, HARD, *(peer.game for peer in ran), *(HARD_ALONE for peer in ran if peer.alone)}
     ours = [contender for contender in OURS if contender.game in games]
     played |= {contender.name: run(contender) for contender in ours}
     repeats = 1 if memory else rounds
@@ -204,24 +205,9 @@ def _row(contender: Contender, played: Mapping[str, tuple[Task, Outcome]], ours:
             larger[own.name] = outcome.megabytes / other.megabytes
         if own.game == contender.game and outcome.values is not None and other.values is not None:
             agreement = compare(outcome.values, other.values, contender)
-    return Row(
-        contender.name,
-        contender.package,
-        outcome.version,
-        contender.method,
-        contender.game,
-        contender.note,
-        is_ours,
-        task.n_train,
-        task.n_queries,
-        outcome.status,
-        outcome.reason,
-        outcome.seconds,
-        outcome.megabytes,
-        agreement,
-        slower,
-        larger,
-    )
+    who = contender.name, contender.package, outcome.version, contender.method, contender.game, contender.note
+    found = outcome.status, outcome.reason, outcome.seconds, outcome.megabytes
+    return Row(*who, is_ours, task.n_train, task.n_queries, *found, agreement, slower, larger)
 
 
 def compare(values: FloatArray, exact: FloatArray, contender: Contender) -> ValueAgreement:

@@ -74,12 +74,7 @@ def flip_labels(
 
 
 def imbalance(
-    X: Any,
-    y: Any,
-    ratio: float,
-    *,
-    minority: Any = None,
-    random_state: int | np.random.Generator | None = 0,
+    X: Any, y: Any, ratio: float, *, minority: Any = None, random_state: int | np.random.Generator | None = 0
 ) -> tuple[Any, AnyArray, IndexArray]:
     """Drop points at random until one class is `ratio` times as frequent as the largest other.
 

@@ -18,14 +18,7 @@ from pivotal.research.experiments._figures import SPLITS, draw_by_data, legend, 
 from pivotal.research.experiments._frames import pick
 from pivotal.research.experiments._result_cells import Cell, Measure
 from pivotal.research.experiments._setup import Setup
-from pivotal.research.experiments._tasks import (
-    FLIPPED,
-    REMOVED,
-    WARM,
-    measure_clean,
-    measure_noisy,
-    measure_selection,
-)
+from pivotal.research.experiments._tasks import FLIPPED, REMOVED, WARM, measure_clean, measure_noisy, measure_selection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

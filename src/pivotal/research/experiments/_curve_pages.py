@@ -46,17 +46,14 @@ def explain_curves(
     the first: by data set, and for weighted models.
     """
     by_data, weighted = pictures
+    pairs = "The left of each pair is what the paper draws. Bands are one standard error of the runs."
+    kinds = (
+        "The same values, scored by a model that weighs its votes by distance (solid) and by one that does not "
+        "(dashed)."
+    )
     sections = [
-        (
-            "Every data set: the test set, and fresh points",
-            "The left of each pair is what the paper draws. Bands are one standard error of the runs.\n\n"
-            f"{by_data.token}",
-        ),
-        (
-            "Models with weighted votes",
-            "The same values, scored by a model that weighs its votes by distance (solid) and by one that does not "
-            f"(dashed).\n\n{weighted.token}",
-        ),
+        ("Every data set: the test set, and fresh points", f"{pairs}\n\n{by_data.token}"),
+        ("Models with weighted votes", f"{kinds}\n\n{weighted.token}"),
     ]
     for size in dict.fromkeys(table["size"]):
         for on, place in PLACES.items():
@@ -93,10 +90,8 @@ def removal_claims(table: pd.DataFrame) -> list[Claim]:
         first = pick(table, size="sample", on=on, count=0, method="bv-fast")
         if first.empty:
             return NOT_MEASURED
-        start = pivot(first, "data", "weights", "score").rename(
-            columns={"distance": "weighted", "uniform": "unweighted"}
-        )
-        return compare(start, "weighted", ["unweighted"])
+        words = {"distance": "weighted", "uniform": "unweighted"}
+        return compare(pivot(first, "data", "weights", "score").rename(columns=words), "weighted", ["unweighted"])
 
     def levels_off(on: str) -> ClaimCheck:
         """How much of the fall of a curve comes after the first tenth of the points."""
@@ -148,29 +143,19 @@ def selection_claims(table: pd.DataFrame) -> list[Claim]:
         numbers = f"{interval(extent).text()} between best and worst; {interval(gain).text()} from random"
         return ClaimCheck(interval(gain.abs() - extent).verdict, numbers)
 
-    def inconsistent(on: str) -> ClaimCheck:
-        return consistency(mean[on], error[on], ["lava", "inf"])
+    def selected_together(on: str) -> ClaimCheck:
+        return compare(mean[on], SELECT, ["rand"])._replace(verdict="")
 
-    return [
+    claims = [
         on_both("`bv-fast` and `bv-uw` are the best or very close to it (1 point) in many data sets", near_best),
         on_both("All game-theoretic methods are fairly comparable (closer to each other than to random)", comparable),
         on_both("`loo` is less capable", lambda on: compare(mean[on], "bv-uw", ["loo"])),
         on_both("... and so is `rand`", lambda on: compare(mean[on], "bv-uw", ["rand"])),
-        on_both("`lava` and `inf` are inconsistent", inconsistent),
-        *_selected_together(mean),
+        on_both("`lava` and `inf` are inconsistent", lambda on: consistency(mean[on], error[on], ["lava", "inf"])),
     ]
-
-
-def _selected_together(mean: dict[str, pd.DataFrame]) -> list[Claim]:
-    """Return the line of rows that are selected together, which the paper does not have."""
-    if not any(SELECT in one for one in mean.values()):
-        return []
-    found = {place: compare(mean[on], SELECT, ["rand"]) for on, place in PLACES.items()}
-    return [
-        Claim(
-            "(Not in the paper: `pivotal.select`)", {place: ClaimCheck("", one.numbers) for place, one in found.items()}
-        )
-    ]
+    if any(SELECT in one for one in mean.values()):
+        claims.append(on_both("(Not in the paper: `pivotal.select`)", selected_together))
+    return claims
 
 
 def flip_claims(table: pd.DataFrame) -> list[Claim]:

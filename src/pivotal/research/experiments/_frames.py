@@ -43,3 +43,8 @@ def averages(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return means and deviations over the runs, as `pivot` lays them out."""
     return pivot(frame, rows, columns, figure), pivot(frame, rows, columns, figure, "std")
+
+
+def train_sizes(frame: pd.DataFrame) -> str:
+    """Say how many training points there were, the most first."""
+    return ", ".join(f"{size:,}" for size in sorted(frame["n_train"].unique(), reverse=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from pivotal.core.validation import check_count
 from pivotal.research.bench.markdown import machine
 from pivotal.research.bench.stopwatch import Stopwatch
-from pivotal.research.experiments._ablations import BITS, IMBALANCE, NEIGHBOURS
+from pivotal.research.experiments._bits_experiment import BITS
 from pivotal.research.experiments._contenders import CONTENDERS
 from pivotal.research.experiments._curve_experiments import FLIP, REMOVAL, SELECTION
 from pivotal.research.experiments._experiment import Experiment
 from pivotal.research.experiments._illustration import ILLUSTRATION
 from pivotal.research.experiments._index_page import write_index
 from pivotal.research.experiments._mislabel import MISLABEL
+from pivotal.research.experiments._removal_ablations import IMBALANCE, NEIGHBOURS
 from pivotal.research.experiments._result_cells import DataSource, ResultCache, measure_all
 from pivotal.research.experiments._sampling_experiment import MONTE_CARLO
 from pivotal.research.experiments._scalability import SCALABILITY
@@ -122,47 +123,46 @@ def reproduce(
     source = DataSource(None if data_home is None else str(Path(data_home).resolve()), download)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    if not measure and not (folder / "cells").is_dir() and kept_setups(folder):
-        return _write_tables_up(chosen, folder, echo)
-    data = {}
-    if any(one.needs_data for one in chosen):
-        data = look_up(names, source, echo)
-        if not data:
-            raise FileNotFoundError(
-                "none of the data sets is here; name a folder with data_home or PIVOTAL_DATA, go online, or use quick."
-            )
-        for lack in filter(None, (CONTENDERS[method].missing() for method in wanted)):
-            echo(lack)
-        wanted = tuple(method for method in wanted if not CONTENDERS[method].missing())
-    setup = Setup(data, wanted, runs, quick, seed, budget, source)
-    outcomes = [_run(one, setup, folder, n_jobs, measure=measure, progress=progress, echo=echo) for one in chosen]
-    _write_shared_pages(folder)
-    return [outcome for outcome in outcomes if outcome is not None]
-
-
-def _write_tables_up(chosen: list[Experiment], folder: Path, echo: Callable[[str], object]) -> list[Reproduction]:
-    """Write the pages of experiments whose tables and set-ups are in the folder."""
-    known, done = kept_setups(folder), []
-    for one in chosen:
-        table = find_table(folder, one.name)
-        if table is None or one.name not in known:
-            echo(f"{one.name}: no table is there.")
-            continue
-        setup, measured_on = known[one.name]
-        files = write_page(one, table, setup, folder, machine=measured_on, echo=echo)
-        for file in files:
+    kept = kept_setups(folder)
+    outcomes: Iterable[Reproduction | None]
+    if not measure and kept and not (folder / "cells").is_dir():
+        outcomes = (_write_table_up(one, kept.get(one.name), folder, echo) for one in chosen)
+    else:
+        data = {}
+        if any(one.needs_data for one in chosen):
+            data = look_up(names, source, echo)
+            if not data:
+                raise FileNotFoundError(
+                    "none of the data sets is here; name a folder with data_home or PIVOTAL_DATA, go online, or use "
+                    "quick."
+                )
+            for lack in filter(None, (CONTENDERS[method].missing() for method in wanted)):
+                echo(lack)
+            wanted = tuple(method for method in wanted if not CONTENDERS[method].missing())
+        setup = Setup(data, wanted, runs, quick, seed, budget, source)
+        outcomes = (_run(one, setup, folder, n_jobs, measure=measure, progress=progress, echo=echo) for one in chosen)
+    done = []
+    for outcome in filter(None, outcomes):
+        for file in outcome.files:
             echo(f"Written: {file}")
-        done.append(Reproduction(one.name, table, 0, tuple(files)))
-    _write_shared_pages(folder)
-    return done
-
-
-def _write_shared_pages(folder: Path) -> None:
-    """Write what holds for all pages, and the list of them."""
+        done.append(outcome)
     with_data = [setup for setup, _ in kept_setups(folder).values() if setup.data]
     if with_data:
         write_setup_page(folder, with_data)
     write_index(folder, EXPERIMENTS)
+    return done
+
+
+def _write_table_up(
+    one: Experiment, kept: tuple[Setup, str] | None, folder: Path, echo: Callable[[str], object]
+) -> Reproduction | None:
+    """Write the page of an experiment whose table and setup are in the folder."""
+    table = find_table(folder, one.name)
+    if table is None or kept is None:
+        echo(f"{one.name}: no table is there.")
+        return None
+    files = write_page(one, table, kept[0], folder, machine=kept[1], echo=echo)
+    return Reproduction(one.name, table, 0, tuple(files))
 
 
 def _run(
@@ -200,6 +200,4 @@ def _run(
     keep_setup(folder, one.name, setup, measured_on)
     missing = len(cells) - len(results)
     files = [file, *write_page(one, table, setup, folder, machine=measured_on, missing=missing, echo=echo)]
-    for file in files:
-        echo(f"Written: {file}")
     return Reproduction(one.name, frame, measured, tuple(files))

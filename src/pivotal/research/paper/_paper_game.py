@@ -62,13 +62,15 @@ def check_game(votes: Sequence[int], k: int) -> tuple[list[int], int]:
     return players, min(neighbors, len(players))
 
 
-def check_unit(votes: Sequence[int], instead: str) -> None:
-    """Refuse votes other than -1, 0 and +1, and name the algorithm that takes them."""
-    for vote in votes:
+def check_unit_game(votes: Sequence[int], k: int, instead: str) -> tuple[list[int], int]:
+    """Do as `check_game`, refuse votes other than -1, 0 and +1, and name the algorithm that takes them."""
+    players, neighbors = check_game(votes, k)
+    for vote in players:
         if vote not in (-1, 0, 1):
             raise ValueError(
                 f"an unweighted algorithm takes votes of -1, 0 or +1; got {vote}. Use {instead} for weighted votes."
             )
+    return players, neighbors
 
 
 def check_rank(i: int, n: int) -> int:

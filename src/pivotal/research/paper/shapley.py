@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
-from pivotal.research.paper._paper_game import check_game, check_unit, swing
+from pivotal.research.paper._paper_game import check_game, check_unit_game, swing
 from pivotal.research.paper.fast import subset_counts
 
 
@@ -67,6 +67,4 @@ def shapley_unweighted_dp(votes: Sequence[int], k: int) -> list[Fraction]:
 
     Parameters and values are those of `brute_force`; votes are +1, -1 or 0.
     """
-    votes, k = check_game(votes, k)
-    check_unit(votes, instead="shapley_dp")
-    return shapley_dp(votes, k)
+    return shapley_dp(*check_unit_game(votes, k, instead="shapley_dp"))

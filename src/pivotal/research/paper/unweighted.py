@@ -18,19 +18,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from pivotal.research.paper._paper_game import check_game, check_unit
+from pivotal.research.paper._paper_game import check_unit_game
 
 Entries: TypeAlias = dict[tuple[int, int], int]
 """{(w, s): number of subsets}, zeros omitted."""
 
 Tables: TypeAlias = dict[int, Entries]
 """{i: Entries}."""
-
-
-def _check(votes: Sequence[int], k: int) -> tuple[list[int], int]:
-    votes, k = check_game(votes, k)
-    check_unit(votes, instead="fast_dp")
-    return votes, k
 
 
 def _extend(entries: Entries, vote: int, k: int) -> Entries:
@@ -45,7 +39,7 @@ def _extend(entries: Entries, vote: int, k: int) -> Entries:
 
 def forward(votes: Sequence[int], k: int) -> Tables:
     """Return {i: f_i} for i = 0..n and sizes up to k, by Lemma `dp:unweighted`."""
-    votes, k = _check(votes, k)
+    votes, k = check_unit_game(votes, k, instead="fast_dp")
     # Printed: f_i(0, 0) = 1 for i = 1..n. The nearest player is combined with f_0, so the table begins there.
     f: Tables = {0: {(0, 0): 1}}
     for i, vote in enumerate(votes, start=1):
@@ -55,7 +49,7 @@ def forward(votes: Sequence[int], k: int) -> Tables:
 
 def backward(votes: Sequence[int], k: int) -> Tables:
     """Return {i: b_i} for i = 1..n+1 and sizes up to k, by Lemma `dp:unweighted`."""
-    votes, k = _check(votes, k)
+    votes, k = check_unit_game(votes, k, instead="fast_dp")
     n = len(votes)
     b: Tables = {n + 1: {(0, 0): 1}}
     for i in range(n, 0, -1):
@@ -68,7 +62,7 @@ def signed_backward(votes: Sequence[int], k: int, sign: int) -> Tables:
 
     `sign` is the vote of the t-th nearest member: +1 for the paper's b^+, -1 for its b^-, 0 for a third class.
     """
-    votes, k = _check(votes, k)
+    votes, k = check_unit_game(votes, k, instead="fast_dp")
     if sign not in (-1, 0, 1):
         raise ValueError(f"sign must be -1, 0 or +1; got {sign!r}.")
     n = len(votes)
@@ -87,7 +81,7 @@ def signed_backward(votes: Sequence[int], k: int, sign: int) -> Tables:
 
 def backward_sums(votes: Sequence[int], k: int) -> Tables:
     """Return {i: B_i} for i = 1..n+1 and t = 0..k-1, where B_i(w, t) = sum over t' <= t of b_i(w, t')."""
-    votes, k = _check(votes, k)
+    votes, k = check_unit_game(votes, k, instead="fast_dp")
     sums: Tables = {}
     for i, b in backward(votes, k).items():
         weights = {weight for weight, _ in b}
@@ -119,7 +113,7 @@ def unweighted_dp(votes: Sequence[int], k: int) -> list[Fraction]:
     >>> [str(value) for value in unweighted_dp([1, -1, 1, -1], k=2)]
     ['1/4', '-1/2', '1/4', '-1/4']
     """
-    votes, k = _check(votes, k)
+    votes, k = check_unit_game(votes, k, instead="fast_dp")
     n = len(votes)
     f = forward(votes, k)
     sums = backward_sums(votes, k)

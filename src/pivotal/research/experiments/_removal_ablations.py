@@ -1,25 +1,42 @@
-"""Pages and figures of the ablations: bits, neighbours, balance of the classes."""
+"""Ablations of removal, at the start and after a tenth of the points: number of neighbours, balance of the classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
 from pivotal.research.bench.markdown import table
-from pivotal.research.experiments._claims import NOT_MEASURED, ClaimCheck, compare, decided, interval
+from pivotal.research.experiments._claims import NOT_MEASURED, ClaimCheck, compare, interval
 from pivotal.research.experiments._curves import PLACES, on_both
+from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._experiment_page import PageContent
-from pivotal.research.experiments._figures import COLORS, SPLITS, draw_by_data, legend, mark, panels, same_height, style
-from pivotal.research.experiments._frames import pick, pivot
+from pivotal.research.experiments._figures import SPLITS, draw_by_data, legend, mark, panels, same_height, style
+from pivotal.research.experiments._frames import pick, pivot, train_sizes
 from pivotal.research.experiments._published import NO_FIGURES
-from pivotal.research.experiments._setup import K, Setup
+from pivotal.research.experiments._result_cells import Cell
+from pivotal.research.experiments._setup import Setup
+from pivotal.research.experiments._tasks import measure_clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_METHODS: Final = ("bv-fast", "bv-uw", "sv-uw", "sv-soft", "rand")
+_ENDING: Final = 0.1  # share of the points removed where the score is taken
+_EXTREME: Final = 0.1  # what the paper calls an extreme ratio of the classes
+_LEFT_OUT: Final = (
+    "`sv` is omitted: the time of its exact weighted values grows with the points, with k and with the sum of k votes, "
+    "and there are many settings here. `bv-fast` is scored by a weighted model, the others by an unweighted one, so "
+    "its height cannot be compared with theirs, only its shape."
+)
+_WHERE: Final = (
+    "The test set is the one that the values are computed from. The figure has differences to removing at random: "
+    "means over the data sets with 95 % intervals, paired by data set."
+)
 _LABELS: Final = {
     "k": "neighbours k, of values and model",
     "ratio": "rare class over common class",
@@ -28,39 +45,44 @@ _LABELS: Final = {
 }
 
 
-def own_model(frame: pd.DataFrame) -> pd.DataFrame:
+def _gather(results: Results, column: str) -> pd.DataFrame:
+    rows = []
+    for cell, result in results:
+        about = {"data": cell.data, "n_train": result["n_train"], "method": cell.method}
+        about |= {column: cell.settings[column], "run": cell.run}
+        for evaluation, scores in result["removal"].items():
+            on, weights = evaluation.split("/")
+            ends = {"start": scores[0], "end": scores[-1], "drop": scores[0] - scores[-1]}
+            rows.append({**about, "on": on, "weights": weights, **ends})
+    return pd.DataFrame(rows)
+
+
+def _cells(setup: Setup, study: str, column: str, few: Sequence[float], many: Sequence[float]) -> list[Cell]:
+    """Return cells with few settings of a column for a quick run, else with many."""
+    methods = [name for name in _METHODS if name in setup.methods]
+    variations = [{column: setting, "shares": [0.0, _ENDING]} for setting in (few if setup.quick else many)]
+    return setup.task_cells(study, methods, full=False, variations=variations)
+
+
+def _pictures(what: str, column: str, score: str) -> tuple[Picture, Picture]:
+    how: dict[str, Any] = {"column": column, "score": score}
+    return (
+        Picture("", f"{what} by {column}, the mean over the data sets", partial(_draw_means, **how)),
+        Picture("data", f"{what} by {column}, by data set", partial(_draw_by_data, **how)),
+    )
+
+
+def _own_model(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the scores of each method's own model: weighted for a weighted method."""
     weighted = frame["method"] == "bv-fast"
     return frame[(frame["weights"] == "distance") == weighted]
 
 
-def draw_bits(frame: pd.DataFrame) -> Figure:
-    """Draw the deviation and the time by bits: a thin line per data set, a thick one at their median."""
-    titles = {"deviation": "largest deviation from 12 bits, relative", "seconds": "seconds of bv-fast"}
-    figure, axes = panels(list(titles.values()), columns=2, width=4.6, height=3.2)
-    for ax, column in zip(axes, titles, strict=True):
-        for number, (_, part) in enumerate(frame.groupby("data", sort=False)):
-            means = part.groupby("bits")[column].median()
-            ax.plot(means.index, means, color=COLORS["grey"], linewidth=0.8, alpha=0.7,
-                    label=None if number else "one data set")  # fmt: skip
-        medians = frame.groupby("bits")[column].median()
-        ax.plot(medians.index, medians, color=COLORS["blue"], linewidth=2.5, marker="o", markersize=4, label="median")
-        ax.set_yscale("log")
-        ax.set_xlabel("bits of a weight", fontsize="small")
-        mark(ax, "the paper's 7 bits", x=7)
-    low, high = (float(each) for each in frame.groupby(["data", "bits"])["deviation"].median().quantile([0.02, 0.9]))
-    if 0.0 < low < high:  # one data set whose values are next to nothing would squeeze the others
-        axes[0].set_ylim(0.5 * low, 10.0 * high)
-    mark(axes[0], "1 %", y=0.01)
-    axes[0].legend(fontsize="small", frameon=False, loc="lower left")
-    return figure
-
-
-def draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
+def _draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
     """Draw how far methods are from random: the mean over the data sets with its 95 % interval, paired by data set."""
     figure, axes = panels(["on the test set that the values know", "on fresh points"], columns=2, width=4.6, height=3.2)
     for ax, on in zip(axes, SPLITS, strict=True):
-        chosen = own_model(pick(frame, on=on))
+        chosen = _own_model(pick(frame, on=on))
         means = chosen.groupby(["method", column, "data"], sort=False)[score].mean()
         methods = [name for name in dict.fromkeys(chosen["method"]) if name != "rand"]
         for number, method in enumerate(methods):
@@ -89,9 +111,9 @@ def _shift(number: int, count: int, column: str) -> float:
     return 1.025**place if column == "ratio" else 0.15 * place
 
 
-def draw_variation(frame: pd.DataFrame, column: str, score: str) -> Figure:
+def _draw_by_data(frame: pd.DataFrame, column: str, score: str) -> Figure:
     """Draw a data set's scores by setting, on the test set beside fresh points; bands are one standard error."""
-    figure = draw_by_data(own_model(frame), column, score, (_LABELS[column], _LABELS[score]))
+    figure = draw_by_data(_own_model(frame), column, score, (_LABELS[column], _LABELS[score]))
     for ax in figure.axes:
         _scale(ax, column)
     return figure
@@ -108,80 +130,19 @@ def _scale(ax: Axes, column: str) -> None:
         ax.minorticks_off()
 
 
-REFERENCE: Final = 12
-"""Bits of the votes that others are compared with."""
-ENDING: Final = 0.1
-"""Share of the points removed where the score is taken."""
-_EXTREME: Final = 0.1  # what the paper calls an extreme ratio of the classes
-_LEFT_OUT: Final = (
-    "`sv` is omitted: the time of its exact weighted values grows with the points, with k and with the sum of k votes, "
-    "and there are many settings here. `bv-fast` is scored by a weighted model, the others by an unweighted one, so "
-    "its height cannot be compared with theirs, only its shape."
-)
-_WHERE: Final = (
-    "The test set is the one that the values are computed from. The figure has differences to removing at random: "
-    "means over the data sets with 95 % intervals, paired by data set."
-)
-
-
-def explain_bits(frame: pd.DataFrame, setup: Setup) -> PageContent:
-    """Return what the page says on bits."""
-    # Medians, as one data set whose values are all next to nothing would be the whole mean.
-    medians = frame.groupby("bits")[["deviation", "seconds"]].median()
-    first, last = int(medians.index[0]), int(medians.index[-1])
-    deviation, seconds = medians["deviation"].to_dict(), medians["seconds"].to_dict()
-    fall = (deviation[first] - deviation[7]) / (deviation[first] - deviation[last])
-    claims = [
-        decided(
-            "Running time grows with b",
-            seconds[last] > seconds[first],
-            f"{seconds[first]:.2g} s at {first} bit, {seconds[last]:.2g} s at {last}",
-        ),
-        decided(
-            "The deviation falls quickly with b",
-            deviation[5] < deviation[first] / 10,
-            f"{deviation[first]:.2g} at {first} bit, {deviation[5]:.2g} at 5",
-        ),
-        decided(
-            "... and levels off at around b = 7",
-            fall > 0.95,
-            f"{fall:.1%} of the fall from {first} to {last} bits is done; {deviation[7]:.2g} at 7 bits, "
-            f"{deviation[last]:.2g} at {last}",
-        ),
-    ]
-    rows = [[bits, f"{line.deviation:.2g}", f"{line.seconds:.3g}"] for bits, line in medians.iterrows()]
-    how = (
-        f"`bv-fast`, k = {K}, on samples of at most {setup.rows:,} rows ({_train_sizes(frame)} training points). The "
-        f"deviation is the largest difference to the values of votes of {REFERENCE} bits, over the largest of those; "
-        "the paper does not say what it compares with. One thread; the fastest of three calls in one process. In the "
-        "figure a data set whose values are all next to nothing may leave the scale."
-    )
-    note = (
-        f"{NO_FIGURES} The deviation halves with every bit and so never levels off on a scale of ratios; on the "
-        "paper's scale it does where 95 % of its fall is done."
-    )
-    return PageContent(
-        how, claims, note, [("Median over data sets and runs", table(["bits", "deviation", "seconds"], rows))]
-    )
-
-
-def _train_sizes(frame: pd.DataFrame) -> str:
-    return ", ".join(f"{size:,}" for size in sorted(frame["n_train"].unique(), reverse=True))
-
-
-def explain_k(frame: pd.DataFrame, setup: Setup) -> PageContent:
+def _explain_k(frame: pd.DataFrame, setup: Setup) -> PageContent:
     """Return what the page says on the number of neighbours."""
 
     def range_over_k(on: str) -> ClaimCheck:
-        ends = pivot(own_model(pick(frame, on=on)), ["data", "method"], "k", "end")
+        ends = pivot(_own_model(pick(frame, on=on)), ["data", "method"], "k", "end")
         extent = (ends.max(axis=1) - ends.min(axis=1)).rename("range").rename_axis(["data", "method"])
         ranges = pivot(extent.reset_index(), "data", "method", "range")
         return compare(ranges, "bv-fast", ["bv-uw"], lowest=True)
 
     how = (
-        f"The {ENDING:.0%} most valuable points are removed, and the accuracy that is left is taken, for several k; "
+        f"The {_ENDING:.0%} most valuable points are removed, and the accuracy that is left is taken, for several k; "
         f"lower is better. Values and model use the same k. Samples of at most {setup.rows:,} rows "
-        f"({_train_sizes(frame)} training points). {_LEFT_OUT}\n\n{_WHERE}"
+        f"({train_sizes(frame)} training points). {_LEFT_OUT}\n\n{_WHERE}"
     )
     note = (
         f"{NO_FIGURES} Differences are in points of accuracy: the mean over the data sets with its 95 % interval. The "
@@ -192,10 +153,10 @@ def explain_k(frame: pd.DataFrame, setup: Setup) -> PageContent:
         on_both("Weighted methods depend less on k (range of `bv-fast` below that of `bv-uw`)", range_over_k),
         on_both("The ideal k depends on the data set (`bv-uw`)", lambda on: _own_k(frame, on)),
     ]
-    return PageContent(how, claims, note, _variation_sections(frame, "k", "end", "Accuracy left"))
+    return PageContent(how, claims, note, _sections(frame, "k", "end", "Accuracy left"))
 
 
-def _variation_sections(frame: pd.DataFrame, column: str, score: str, title: str) -> list[tuple[str, str]]:
+def _sections(frame: pd.DataFrame, column: str, score: str, title: str) -> list[tuple[str, str]]:
     means = [
         (f"{title}, mean over the data sets, {place}", _means(frame, on, column, score)) for on, place in PLACES.items()
     ]
@@ -204,7 +165,7 @@ def _variation_sections(frame: pd.DataFrame, column: str, score: str, title: str
 
 def _own_k(frame: pd.DataFrame, on: str) -> ClaimCheck:
     """Say what choosing k for each data set gains over one k for all, on runs that did not choose."""
-    scores = pick(own_model(frame), on=on, method="bv-uw")
+    scores = pick(_own_model(frame), on=on, method="bv-uw")
     if scores.empty or scores["run"].nunique() < 2:
         return NOT_MEASURED
     ends = scores.pivot_table(index=["data", "run"], columns="k", values="end")
@@ -221,7 +182,7 @@ def _own_k(frame: pd.DataFrame, on: str) -> ClaimCheck:
 
 
 def _means(frame: pd.DataFrame, on: str, column: str, score: str) -> str:
-    means = own_model(pick(frame, on=on)).groupby(["method", column, "data"], sort=False)[score].mean()
+    means = _own_model(pick(frame, on=on)).groupby(["method", column, "data"], sort=False)[score].mean()
     settings = list(dict.fromkeys(means.index.get_level_values(column)))
     rows = []
     for method in dict.fromkeys(means.index.get_level_values("method")):
@@ -230,17 +191,17 @@ def _means(frame: pd.DataFrame, on: str, column: str, score: str) -> str:
     return table(["method", *(f"{at:g}" for at in settings)], rows)
 
 
-def explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
+def _explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
     """Return what the page says on the balance of the classes."""
     rarest, even = frame["ratio"].min(), frame["ratio"].max()
 
     def usual_drop(on: str) -> ClaimCheck:
-        here = own_model(pick(frame, on=on))
+        here = _own_model(pick(frame, on=on))
         return compare(pivot(here[here["ratio"] > _EXTREME], "data", "method", "drop"), "bv-uw", ["rand"])
 
     def lost(on: str) -> ClaimCheck:
         """Say how much less `bv-uw` removes where a class is rarest than where classes are even."""
-        drops = pivot(pick(own_model(frame), on=on, method="bv-uw"), "data", "ratio", "drop")
+        drops = pivot(pick(_own_model(frame), on=on, method="bv-uw"), "data", "ratio", "drop")
         if drops.empty or len(drops.columns) < 2:
             return NOT_MEASURED
         found = interval(drops[even] - drops[drops.columns.min()])
@@ -248,7 +209,7 @@ def explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
 
     how = (
         f"Rows are dropped until the rare class is {rarest:g} to {even:g} times as frequent as the common one; then "
-        f"the {ENDING:.0%} most valuable points are removed. A larger drop in accuracy is better. Samples of at most "
+        f"the {_ENDING:.0%} most valuable points are removed. A larger drop in accuracy is better. Samples of at most "
         f"{setup.rows:,} rows. {_LEFT_OUT}\n\n{_WHERE}"
     )
     note = (
@@ -259,4 +220,24 @@ def explain_imbalance(frame: pd.DataFrame, setup: Setup) -> PageContent:
         on_both("The methods are robust (`bv-uw` against random removal)", usual_drop),
         on_both("... except for extreme imbalance (drop with even classes minus drop at the rarest)", lost),
     ]
-    return PageContent(how, claims, note, _variation_sections(frame, "ratio", "drop", "Drop in accuracy"))
+    return PageContent(how, claims, note, _sections(frame, "ratio", "drop", "Drop in accuracy"))
+
+
+NEIGHBOURS: Final = Experiment(
+    "k",
+    "Number of neighbours: accuracy left after removal",
+    partial(_cells, study="neighbours", column="k", few=(1, 5, 9), many=(1, 3, 5, 7, 9, 11, 15, 21)),
+    measure_clean,
+    partial(_gather, column="k"),
+    _pictures("Accuracy left", "k", "end"),
+    _explain_k,
+)
+IMBALANCE: Final = Experiment(
+    "imbalance",
+    "Class imbalance: what removal does where a class is rare",
+    partial(_cells, study="balance", column="ratio", few=(1.0, 0.2), many=(1.0, 0.5, 0.3, 0.2, 0.1)),
+    measure_clean,
+    partial(_gather, column="ratio"),
+    _pictures("Drop", "ratio", "drop"),
+    _explain_imbalance,
+)
