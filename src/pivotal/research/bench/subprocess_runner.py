@@ -42,7 +42,7 @@ _PATIENCE: Final = 120.0
 def measure_in_subprocess(contender: Contender, task: Task, limits: Limits, python: str = sys.executable) -> Outcome:
     """Do as `measure` does, in a new process, for a contender of `OURS` or `PEERS`.
 
-    `python` is 3.11 or newer, with NumPy and the contender's package; FileNotFoundError if there is none.
+    `python` is 3.11 or newer, with NumPy and the contender's package; FileNotFoundError where there is no such Python.
     """
     abroad = python != sys.executable
     environment = {name: text for name, text in os.environ.items() if not (abroad and name == "PYTHONPATH")}
