@@ -13,6 +13,7 @@ from pivotal.core.types import FloatArray, IndexArray
 from pivotal.core.validation import check_k, is_sparse
 from pivotal.core.voting import as_votes
 from pivotal.core.weights import Weights, as_bits, as_weights, resolution
+from pivotal.neighbors.lists import leave_out_own
 from pivotal.results.values import Values
 from pivotal.valuation.from_neighbors import value_from_neighbors
 
@@ -153,8 +154,7 @@ def _without_own(indices: IndexArray, distances: FloatArray) -> tuple[IndexArray
             "graph must hold every point as its own neighbour, or none; some are, but point "
             f"{odd} is not. Use kneighbors_graph() without X, which leaves each point out."
         )
-    own[absent, -1] = True  # behind that many duplicates, a point is not even in its own row
     if own.shape[1] == 1:
         raise ValueError("graph must hold other neighbours than the point itself; got one neighbour per row. Add more.")
-    shape = len(indices), own.shape[1] - 1
-    return indices[~own].reshape(shape), distances[~own].reshape(shape)
+    others, gaps = leave_out_own(np.arange(len(indices)), indices, distances)
+    return others, gaps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Mapping
@@ -109,7 +110,7 @@ class Dattri(Contender):
     def missing(self) -> str:
         if reason := super().missing():
             return reason
-        return "" if importable("torch") else "dattri is there but torch is not; pip install torch"
+        return "" if importlib.util.find_spec("torch") else "dattri is there but torch is not; pip install torch"
 
     def run(self, X: Any, y: Any, X_test: Any, y_test: Any, k: int) -> npt.ArrayLike:
         import torch
@@ -130,7 +131,7 @@ class _Shapiq(Contender):
 
     def missing(self) -> str:
         reason = super().missing()
-        if reason and importable("shapiq"):
+        if reason and importlib.util.find_spec("shapiq"):
             python = ".".join(map(str, sys.version_info[:2]))
             return f"shapiq {self.version()} on Python {python} has no nearest-neighbour explainers; {self.install}"
         return reason
@@ -172,13 +173,6 @@ class ShapiqWeightedKNN(_Shapiq):
 
     def work(self, n_train: int, n_queries: int) -> float:
         return float(n_train) ** 3 * n_queries  # n tables of n rows, each a sum over the nearer ones
-
-
-def importable(module: str) -> bool:
-    """Whether a top-level module is there, without importing it."""
-    from importlib.util import find_spec
-
-    return find_spec(module) is not None
 
 
 _ALL = (PyDVL(), PyDVLParallel(), Cleanlab(), OpenDataVal(), Dattri(), ShapiqKNN(), ShapiqWeightedKNN())

@@ -14,24 +14,24 @@ from pivotal.research.experiments._contenders import SELECT
 from pivotal.research.experiments._curve_pages import explain_curves, flip_claims, removal_claims, selection_claims
 from pivotal.research.experiments._curves import average, curve_frame
 from pivotal.research.experiments._experiment import Experiment, Picture
-from pivotal.research.experiments._figures import SPLITS, draw_by_data, legend, panels, same_height, style
+from pivotal.research.experiments._figures import draw_against_random, draw_by_data, legend, panels, style
 from pivotal.research.experiments._frames import pick
 from pivotal.research.experiments._result_cells import Cell, Measure
 from pivotal.research.experiments._setup import Setup
 from pivotal.research.experiments._tasks import FLIPPED, REMOVED, WARM, measure_clean, measure_noisy, measure_selection
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _WEIGHTED: Final = ("bv-fast", "sv")
 
 
-def draw_against_random(table: pd.DataFrame, word: str) -> Figure:
+def draw_means(table: pd.DataFrame, word: str) -> Figure:
     """Draw how far each method is from random: the mean over the data sets, at the end with its 95 % interval."""
-    sample = pick(table, size="sample", weights="uniform")
-    figure, axes = panels(["on the test set that the values know", "on fresh points"], columns=2, width=4.6, height=3.6)
-    for ax, on in zip(axes, SPLITS, strict=True):
-        here = pick(sample, on=on)
+
+    def draw(ax: Axes, on: str) -> None:
+        here = pick(table, size="sample", weights="uniform", on=on)
         chance = pick(here, method="rand").set_index(["data", "count"])["score"]
         for number, (name, lines) in enumerate(here.groupby("method", sort=False)):
             if name == "rand":
@@ -49,12 +49,9 @@ def draw_against_random(table: pd.DataFrame, word: str) -> Figure:
             if np.isfinite(last.half):
                 place = step * (1.03 + 0.02 * number)
                 ax.errorbar(place, last.mean, last.half, color=how["color"], elinewidth=1.2, marker="_", markersize=5)
-        ax.axhline(0.0, **style("rand"), zorder=0, label="rand")
-        ax.set_xlabel(f"share of the points {word}", fontsize="small")
-    axes[0].set_ylabel("accuracy minus random's, points", fontsize="small")
-    same_height(axes)
-    legend(figure, axes)
-    return figure
+
+    labels = f"share of the points {word}", "accuracy minus random's, points"
+    return draw_against_random(draw, labels, height=3.6)
 
 
 def draw_every_data_set(table: pd.DataFrame, word: str) -> Figure:
@@ -105,7 +102,7 @@ def _curve_experiment(
     how: str,
 ) -> Experiment:
     pictures = (
-        Picture("", f"{title}; the mean over the data sets, minus random's", partial(draw_against_random, word=word)),
+        Picture("", f"{title}; the mean over the data sets, minus random's", partial(draw_means, word=word)),
         Picture("data", f"{title}, by data set", partial(draw_every_data_set, word=word)),
         Picture("weighted", f"{title}, with weighted models", partial(draw_weighted, word=word)),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -100,11 +100,20 @@ def draw_by_data(frame: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *
     return figure
 
 
-def same_height(axes: Sequence[Axes]) -> None:
-    """Give panels that are drawn already one scale, which shows all of each."""
+def draw_against_random(draw: Callable[[Axes, str], None], labels: tuple[str, str], height: float) -> Figure:
+    """Draw what `draw` puts on a panel for the test set and one for fresh points, with one scale, and random at 0."""
+    titles = ["on the test set that the values know", "on fresh points"]
+    figure, axes = panels(titles, columns=2, width=4.6, height=height)
+    for ax, on in zip(axes, SPLITS, strict=True):
+        draw(ax, on)
+        ax.axhline(0.0, **style("rand"), zorder=0, label="rand")
+        ax.set_xlabel(labels[0], fontsize="small")
+    axes[0].set_ylabel(labels[1], fontsize="small")
     low, high = zip(*(ax.get_ylim() for ax in axes), strict=True)
     for ax in axes:
         ax.set_ylim(min(low), max(high))
+    legend(figure, axes)
+    return figure
 
 
 def legend(figure: Figure, axes: Sequence[Axes]) -> None:

@@ -14,11 +14,11 @@ from pivotal.research.experiments._claims import NOT_MEASURED, ClaimCheck, compa
 from pivotal.research.experiments._curves import PLACES, on_both
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._experiment_page import PageContent
-from pivotal.research.experiments._figures import SPLITS, draw_by_data, legend, mark, panels, same_height, style
+from pivotal.research.experiments._figures import draw_against_random, draw_by_data, mark, style
 from pivotal.research.experiments._frames import pick, pivot, train_sizes
 from pivotal.research.experiments._published import NO_FIGURES
 from pivotal.research.experiments._result_cells import Cell
-from pivotal.research.experiments._setup import Setup
+from pivotal.research.experiments._setup import K, Setup
 from pivotal.research.experiments._tasks import measure_clean
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def _own_model(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
     """Draw how far methods are from random: the mean over the data sets with its 95 % interval, paired by data set."""
-    figure, axes = panels(["on the test set that the values know", "on fresh points"], columns=2, width=4.6, height=3.2)
-    for ax, on in zip(axes, SPLITS, strict=True):
+
+    def draw(ax: Axes, on: str) -> None:
         chosen = _own_model(pick(frame, on=on))
         means = chosen.groupby(["method", column, "data"], sort=False)[score].mean()
         methods = [name for name in dict.fromkeys(chosen["method"]) if name != "rand"]
@@ -94,14 +94,13 @@ def _draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
             halves = [0.0 if each.half != each.half else each.half for each in found.values()]
             how: dict[str, Any] = style(str(method))
             ax.errorbar(places, heights, halves, label=str(method), elinewidth=0.8, capsize=0, **how)
-        ax.axhline(0.0, **style("rand"), zorder=0, label="rand")
-        ax.set_xlabel(_LABELS[column], fontsize="small")
+
+    labels = _LABELS[column], f"{_LABELS[score].split(' after')[0]}, minus random's, points"
+    figure = draw_against_random(draw, labels, height=3.2)
+    for ax in figure.axes:
         if column == "k":
-            mark(ax, "k elsewhere", x=5)
+            mark(ax, "k elsewhere", x=K)
         _scale(ax, column)
-    axes[0].set_ylabel(f"{_LABELS[score].split(' after')[0]}, minus random's, points", fontsize="small")
-    same_height(axes)
-    legend(figure, axes)
     return figure
 
 
