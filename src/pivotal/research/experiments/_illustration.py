@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pivotal.research.bench.markdown import table
-from pivotal.research.datasets import Illustration, illustration
+from pivotal.research.datasets import illustration
 from pivotal.research.experiments._claims import Claim, decided
 from pivotal.research.experiments._experiment import Experiment, Picture, Results
 from pivotal.research.experiments._experiment_page import PageContent
@@ -37,15 +37,11 @@ def _cells(setup: Setup) -> list[Cell]:
     ]
 
 
-def _picture(scene: str, seed: int) -> tuple[Illustration, Any]:
-    _, query, changes = _SCENES[scene]
-    picture = illustration(random_state=seed, **changes)
-    return picture, picture.query(query)
-
-
 def measure_picture(cell: Cell, source: DataSource) -> Result:  # noqa: ARG001  all measures take both
     """Value the points of one scene."""
-    picture, query = _picture(cell.data, cell.settings["seed"])
+    _, place, changes = _SCENES[cell.data]
+    picture = illustration(random_state=cell.settings["seed"], **changes)
+    query = picture.query(place)
     values = value(picture.X, picture.y, *query, k=cell.settings["k"], semivalue=cell.method, n_jobs=1)
     return {
         "x": picture.X[:, 0].round(4).tolist(),

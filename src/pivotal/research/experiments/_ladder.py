@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -30,7 +31,8 @@ def time_scaling(
     that were done in time.
     """
     if not apart:
-        return _time_in_process(make(*arguments), sizes, budget)
+        times = (seconds for seconds in _climb(make(*arguments), sizes, budget) if seconds is not None)
+        return dict(takewhile(lambda done: done[1] <= budget, zip(sizes, times, strict=False)))
     done: dict[int, float] = {}
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe()
@@ -65,27 +67,21 @@ def _stop(process: multiprocessing.process.BaseProcess, *, terminate: bool) -> N
         process.join()
 
 
-def _time_in_process(step: Step, sizes: Sequence[int], budget: float) -> dict[int, float]:
-    done = {}
-    step(sizes[0])()  # imports and compiles
-    for size in sizes:
-        fastest = _fastest(step(size), budget)
-        if fastest > budget:
-            break
-        done[size] = fastest
-    return done
-
-
 def _time_in_child(
     pipe: Connection, make: Callable[..., Step], arguments: tuple[Any, ...], sizes: tuple[int, ...], budget: float
 ) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    step = make(*arguments)
+    for told in _climb(make(*arguments), sizes, budget):
+        pipe.send(told)
+
+
+def _climb(step: Step, sizes: Sequence[int], budget: float) -> Iterator[float | None]:
+    """Yield None when the data of a size is ready, and then its seconds."""
     step(sizes[0])()  # imports and compiles
     for size in sizes:
         job = step(size)
-        pipe.send("ready")
-        pipe.send(_fastest(job, budget))
+        yield None
+        yield _fastest(job, budget)
 
 
 def _fastest(job: Callable[[], object], budget: float) -> float:

@@ -88,8 +88,8 @@ def _draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
         for number, method in enumerate(methods):
             apart = 100.0 * (means.loc[method] - means.loc["rand"]) if "rand" in means else 100.0 * means.loc[method]
             found = {at: interval(part) for at, part in apart.groupby(level=0)}
-            shift = _shift(number, len(methods), column)
-            places = np.array([at * shift if column == "ratio" else at + shift for at in found])
+            place = number - (len(methods) - 1) / 2  # moves bars apart, so that none hides another
+            places = np.array([at * 1.025**place if column == "ratio" else at + 0.15 * place for at in found])
             heights = [each.mean for each in found.values()]
             halves = [0.0 if each.half != each.half else each.half for each in found.values()]
             how: dict[str, Any] = style(str(method))
@@ -102,12 +102,6 @@ def _draw_means(frame: pd.DataFrame, column: str, score: str) -> Figure:
             mark(ax, "k elsewhere", x=K)
         _scale(ax, column)
     return figure
-
-
-def _shift(number: int, count: int, column: str) -> float:
-    """Move the bars of methods apart, so that none hides another."""
-    place = number - (count - 1) / 2
-    return 1.025**place if column == "ratio" else 0.15 * place
 
 
 def _draw_by_data(frame: pd.DataFrame, column: str, score: str) -> Figure:
