@@ -71,8 +71,8 @@ def _time_in_child(
     pipe: Connection, make: Callable[..., Step], arguments: tuple[Any, ...], sizes: tuple[int, ...], budget: float
 ) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    for told in _climb(make(*arguments), sizes, budget):
-        pipe.send(told)
+    for message in _climb(make(*arguments), sizes, budget):
+        pipe.send(message)
 
 
 def _climb(step: Step, sizes: Sequence[int], budget: float) -> Iterator[float | None]:
