@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 from pivotal.cli import main
+from pivotal.core.urls import is_url, link_of
 from pivotal.tables import read, read_many
-from pivotal.tables._remote import is_pattern, is_url, link_of
+from pivotal.tables._remote import is_pattern
 from pivotal.tables.read import format_of
 
 fsspec = pytest.importorskip("fsspec")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import lzma
 import math
@@ -9,6 +10,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
@@ -16,9 +18,8 @@ import numpy as np
 
 from pivotal.core.types import AnyArray
 from pivotal.tables._limits import Limit, check_memory
+from pivotal.tables._phrases import first_line
 from pivotal.tables.table import Table, from_arrays
-
-__all__ = ["as_table", "load_npy", "load_npz"]
 
 # What NumPy and the zip module raise over damaged files.
 _BROKEN: Final = (
@@ -55,49 +56,47 @@ class _Header(NamedTuple):
 
 
 def load_npz(stream: IO[bytes], path: str, limit: Limit) -> dict[str, AnyArray]:
-    """Read the arrays of an npz file that have a row per point.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, holds objects, has too many rows, or does not fit into memory; the message says which.
-    """
+    """Read the arrays of an npz file that have a row per point."""
     arrays = {}
-    try:
-        with zipfile.ZipFile(stream) as archive:
-            members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
-            headers = {}
-            for member in members:
+    with _readable(path), zipfile.ZipFile(stream) as archive:
+        members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+        headers = {}
+        for member in members:
+            with archive.open(member) as content:
+                headers[member.filename] = _read_header(content, member.file_size)
+        _check(list(headers.values()), path, limit)
+        for member in members:
+            if headers[member.filename].shape:
                 with archive.open(member) as content:
-                    headers[member.filename] = _read_header(content, member.file_size)
-            _check(list(headers.values()), path, limit)
-            for member in members:
-                if headers[member.filename].shape:
-                    with archive.open(member) as content:
-                        arrays[member.filename.removesuffix(".npy")] = _load(io.BytesIO(content.read()))
-    except _RefusedError as refused:
-        raise ValueError(str(refused)) from None
-    except _BROKEN as error:
-        raise _not_arrays(path, error) from error
+                    arrays[member.filename.removesuffix(".npy")] = _load(io.BytesIO(content.read()))
     return arrays
 
 
 def load_npy(stream: IO[bytes], path: str, limit: Limit) -> AnyArray:
-    """Read the array of an npy file; raise as `load_npz` does."""
-    try:
+    """Read the array of an npy file."""
+    with _readable(path):
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
         _check([_read_header(stream, size)], path, limit)
         stream.seek(0)
         return _load(stream)
-    except _RefusedError as refused:
-        raise ValueError(str(refused)) from None
-    except _BROKEN as error:
-        raise _not_arrays(path, error) from error
 
 
 class _RefusedError(Exception):
     """What is wrong is not damage."""
+
+
+@contextlib.contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Say in one sentence what is wrong: damage, objects, too many rows, or too much for the memory."""
+    try:
+        yield
+    except _RefusedError as refused:
+        raise ValueError(str(refused)) from None
+    except _BROKEN as error:
+        raise ValueError(
+            f"{path} is not a file of plain NumPy arrays ({first_line(error)}); save it again with numpy.savez."
+        ) from error
 
 
 def _load(stream: IO[bytes]) -> AnyArray:
@@ -107,10 +106,7 @@ def _load(stream: IO[bytes]) -> AnyArray:
 
 def _read_header(stream: IO[bytes], size: int) -> _Header:
     version = np.lib.format.read_magic(stream)
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
         raise ValueError(f"version {version[0]}.{version[1]} of the format")
     shape, _, dtype = readers[version](stream)
@@ -131,11 +127,6 @@ def _check(headers: list[_Header], path: str, limit: Limit) -> None:
         check_memory(sum(header.size for header in headers), path)
     except ValueError as error:
         raise _RefusedError(str(error)) from None
-
-
-def _not_arrays(path: str, error: Exception) -> ValueError:
-    said = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
-    return ValueError(f"{path} is not a file of plain NumPy arrays ({said}); save it again with numpy.savez.")
 
 
 def as_table(arrays: dict[str, AnyArray], path: str, kind: str, folder: Path | None) -> Table:

@@ -18,21 +18,6 @@ import pyarrow.compute as pc
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.tables.table import Table
 
-__all__ = [
-    "NumericCells",
-    "are_codes",
-    "are_dates",
-    "convert",
-    "describe_amounts",
-    "is_list",
-    "is_numeric",
-    "is_string",
-    "is_temporal",
-    "plain",
-    "spelled_as_numbers",
-    "without_gaps",
-]
-
 _AT_ONCE: Final = 1 << 22  # cells turned into numbers at a time
 _NUMBER: Final = (
     r"^(?:-?(?:0|[1-9][0-9]*)\.?|\+(?:0|[1-9][0-9]{0,5})\.?|[+-]?[0-9]*\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -97,11 +82,6 @@ def is_list(kind: Any) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def is_temporal(kind: Any) -> bool:
-    """Whether an Arrow type is of dates, times or durations."""
-    return bool(pa.types.is_temporal(kind))
-
-
 def plain(column: Any) -> Any:
     """Return a column of a type that everything can be done with: no dictionaries, all text as large strings."""
     if pa.types.is_dictionary(column.type):
@@ -123,16 +103,7 @@ def without_gaps(column: Any, gaps: Collection[str]) -> Any:
 
 
 def convert(table: Table, names: Sequence[str], gaps: Collection[str]) -> Iterator[NumericCells]:
-    """Turn columns of numbers or of text into numbers, some at a time.
-
-    Parameters
-    ----------
-    table : Table
-    names : sequence of str
-        Columns of numbers or of text; the order of the results is that of their types.
-    gaps : collection of str
-        Texts that stand for a missing cell.
-    """
+    """Turn columns of numbers or of text into numbers, some at a time, in the order of their types."""
     places = {name: place for place, name in enumerate(table.columns)}
     columns = table.cells.columns
     by_type: dict[Any, list[str]] = {}

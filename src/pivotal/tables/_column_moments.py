@@ -14,8 +14,6 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["LARGEST", "Moments"]
-
 LARGEST: Final = 1e140  # whose square is still finite, and whose distances are
 _SMALLEST: Final = 1e-140  # below it counts as 0: products of its parts would be rounded
 _UNIT: Final = 1074  # integers count in units of 2**-1074, of which every float64 is a multiple
@@ -26,21 +24,12 @@ _EPS: Final = float(np.finfo(np.float64).eps)
 
 
 class Moments(NamedTuple):
-    """Of each column: how many numbers there are, their sum and sum of squares, and the extremes; NaN is a gap.
-
-    Parameters
-    ----------
-    counts : int array of shape (n_columns,)
-    totals, squares : tuple of int
-        Exact, in units of 2**-1074.
-    low, high : float64 arrays of shape (n_columns,)
-        NaN where there is no number.
-    """
+    """Of each column: how many numbers there are, their sum and sum of squares, and the extremes; NaN is a gap."""
 
     counts: IndexArray
-    totals: tuple[int, ...]
+    totals: tuple[int, ...]  # exact, in units of 2**-1074, as are the squares
     squares: tuple[int, ...]
-    low: FloatArray
+    low: FloatArray  # NaN where there is no number
     high: FloatArray
 
     @classmethod

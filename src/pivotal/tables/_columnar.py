@@ -13,9 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from pivotal.tables._limits import Limit, check_memory
-
-__all__ = ["read_feather", "read_parquet"]
+from pivotal.tables._limits import Limit, check_memory, collect_batches
 
 
 @contextlib.contextmanager
@@ -51,11 +49,8 @@ def _unpacked(column: pa.ChunkedArray) -> int:
     """Return how many bytes a column has that is not dictionary-encoded."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
-    total = 0
-    for chunk in column.chunks:
-        lengths = pc.binary_length(chunk.dictionary)
-        total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
-    return total
+    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(pc.sum(some).as_py() or 0 for some in lengths)
 
 
 @_as_arrow_errors()
@@ -68,7 +63,8 @@ def read_feather(source: Any, path: str, limit: Limit) -> pa.Table:
     except pa.ArrowInvalid:
         stream = _open_stream(source)
         if stream is not None:
-            return _read_stream(stream, path, limit)
+            with stream:
+                return _checked(collect_batches(stream, path, limit))
         cells = pyarrow.feather.read_table(source)  # the first version of the format is another one
         limit.check(cells.num_rows, path)
         return _checked(cells)
@@ -83,35 +79,22 @@ def read_feather(source: Any, path: str, limit: Limit) -> pa.Table:
 
 def _open_stream(source: Any) -> Any:
     """Return a reader of an Arrow stream, which files of that name often are; None for anything else."""
+    file = pa.OSFile(str(source)) if isinstance(source, Path) else source
+    file.seek(0)
     try:
-        if hasattr(source, "seek"):
-            source.seek(0)
-            return pa.ipc.open_stream(source)
-        return pa.ipc.open_stream(pa.OSFile(str(source)))
+        return pa.ipc.open_stream(file)
     except pa.ArrowInvalid:
-        if hasattr(source, "seek"):
-            source.seek(0)
+        file.seek(0)
         return None
-
-
-def _read_stream(reader: Any, path: str, limit: Limit) -> pa.Table:
-    batches, n_rows, n_bytes = [], 0, 0
-    with reader:
-        for batch in reader:
-            batches.append(batch)
-            n_rows += batch.num_rows
-            n_bytes += batch.nbytes
-            limit.check(n_rows, path)
-            check_memory(n_bytes, path)
-        return _checked(pa.Table.from_batches(batches, reader.schema))
 
 
 def _checked(cells: pa.Table) -> pa.Table:
     """Return a table whose arrays are what they say, text in types that everything can be done with."""
     cells.validate(full=True)  # offsets out of range would be read, and crash
+    if not any(field.type in _VIEWED for field in cells.schema):
+        return cells
     fields = [field.with_type(_VIEWED.get(field.type, field.type)) for field in cells.schema]
-    schema = pa.schema(fields, cells.schema.metadata)
-    return cells.cast(schema) if any(field.type in _VIEWED for field in cells.schema) else cells
+    return cells.cast(pa.schema(fields, cells.schema.metadata))
 
 
 _VIEWED: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}

@@ -14,10 +14,8 @@ from typing import IO, Any, Final
 
 import pyarrow as pa
 
-from pivotal.tables._limits import Limit, check_memory
-from pivotal.tables._records import as_columns
-
-__all__ = ["need_openpyxl", "parts_of", "read_duckdb", "read_excel", "read_sqlite", "write_sheet"]
+from pivotal.tables._limits import Limit, check_memory, collect_batches
+from pivotal.tables._phrases import few, first_line
 
 _QUERY: Final = re.compile(r"(?is)\s*(select|with)\s.*")
 _NOT_WRITTEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # which XML cannot hold
@@ -40,14 +38,15 @@ def parts_of(path: str) -> tuple[str, str | None]:
 
 def _choose(path: str, what: str, there: Sequence[str], wanted: str | None) -> str:
     """Return the table or sheet that is meant: the one that was named, or the only one."""
-    few = ", ".join(repr(name) for name in there[:8]) + (", ..." if len(there) > 8 else "")
     if wanted is not None:
         if wanted not in there:
-            raise ValueError(f"{path} has no {what} {wanted!r}; it has {few or 'none'}.")
+            raise ValueError(f"{path} has no {what} {wanted!r}; it has {few(there) or 'none'}.")
         return wanted
     if len(there) != 1:
         example = f"; name one, for example '{path}::{there[0]}'" if there else ""
-        raise ValueError(f"{path} must hold one {what}, or the one that is meant must be named; it has {few}{example}.")
+        raise ValueError(
+            f"{path} must hold one {what}, or the one that is meant must be named; it has {few(there)}{example}."
+        )
     return there[0]
 
 
@@ -82,15 +81,7 @@ def _as_cell(openpyxl: Any, sheet: Any, content: Any) -> Any:
 
 
 def read_excel(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Table:
-    """Read a sheet whose first row is the header.
-
-    Raises
-    ------
-    ImportError
-        If openpyxl is not installed.
-    ValueError
-        If the file is damaged, or if there are several sheets and none was named.
-    """
+    """Read a sheet whose first row is the header."""
     openpyxl = need_openpyxl()
     try:
         with zipfile.ZipFile(path) as archive:
@@ -116,14 +107,10 @@ def read_excel(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Ta
                 f"{name} must have the name of each column in its first row; {what}. Delete titles above the names, "
                 "and give cells that are merged a name each."
             )
-        filled = (_padded(row, width) for row in rows if any(cell is not None for cell in row[:width]))
-        return as_columns(names, filled, name, limit)
+        filled = (row[:width] for row in rows if any(cell is not None for cell in row[:width]))
+        return _from_rows(names, ([*row, *[None] * (width - len(row))] for row in filled), name, limit)
     finally:
         book.close()
-
-
-def _padded(row: Sequence[Any], width: int) -> Sequence[Any]:
-    return [*row[:width], *[None] * (width - len(row))]
 
 
 def read_sqlite(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Table:
@@ -140,11 +127,29 @@ def read_sqlite(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.T
             table = _choose(name, "table", [row[0] for row in found], wanted)
             query = f'select * from "{table.replace(chr(34), chr(34) * 2)}"'
         answer = connection.execute(query or "")
-        return as_columns([column[0] for column in answer.description], answer, name, limit)
+        return _from_rows([column[0] for column in answer.description], answer, name, limit)
     except sqlite3.Error as error:
         raise ValueError(f"{name} cannot be read as an SQLite database: {error}.") from error
     finally:
         connection.close()
+
+
+def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], path: str, limit: Limit) -> pa.Table:
+    """Return rows as a table; they are read one by one, so that too many are noticed before they fill the memory."""
+    columns: list[list[Any]] = [[] for _ in names]
+    for place, row in enumerate(rows):
+        limit.check(place + 1, path)
+        for cells, cell in zip(columns, row, strict=True):
+            cells.append(cell)
+    return pa.Table.from_arrays([_column(cells) for cells in columns], names=list(names))
+
+
+def _column(cells: list[Any]) -> pa.Array:
+    """Return cells as Arrow has them; those of several types are text."""
+    try:
+        return pa.array(cells)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array([None if cell is None else str(cell) for cell in cells], pa.large_string())
 
 
 def read_duckdb(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.Table:
@@ -169,15 +174,6 @@ def read_duckdb(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.T
                 }
                 place = places[_choose(name, "table", list(places), wanted)]
                 query = "select * from " + ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in place)
-            batches, n_rows, n_bytes = [], 0, 0
-            reader: Any = connection.sql(query or "").to_arrow_reader(10_000)
-            for batch in reader:
-                batches.append(batch)
-                n_rows += batch.num_rows
-                n_bytes += batch.nbytes
-                limit.check(n_rows, name)
-                check_memory(n_bytes, name)
-            return pa.Table.from_batches(batches, reader.schema)
+            return collect_batches(connection.sql(query or "").to_arrow_reader(10_000), name, limit)
     except duckdb.Error as error:
-        first = next(iter(str(error).splitlines()), "")
-        raise ValueError(f"{name} cannot be read as a DuckDB database: {first.rstrip('.')}.") from error
+        raise ValueError(f"{name} cannot be read as a DuckDB database: {first_line(error)}.") from error

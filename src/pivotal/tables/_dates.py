@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from pivotal.core.types import FloatArray
 from pivotal.tables._column_moments import Moments
+from pivotal.tables._phrases import first_line
 from pivotal.tables.columns import as_text, type_of
 from pivotal.tables.roles import Roles
 from pivotal.tables.table import Table
-
-__all__ = ["DateEncoding", "DateSummary", "seconds_of"]
 
 _DAY: Final = 86_400.0
 _YEAR: Final = 365.2425 * _DAY
@@ -54,13 +53,7 @@ def _parts_of(seconds: FloatArray) -> dict[str, frozenset[int]]:
 class DateEncoding:
     """How dates become numbers: time passed, standardised, and sine and cosine of each cycle that shows.
 
-    Parameters
-    ----------
-    median : float
-        What gaps are filled with, in seconds.
-    mean, deviation : float
-        Of the time passed; a deviation of 0 leaves it out.
-    cycles : tuple of str
+    Gaps are filled with the median, in seconds; a deviation of 0 leaves the time passed out.
     """
 
     median: float
@@ -70,15 +63,7 @@ class DateEncoding:
 
     @classmethod
     def learned(cls, summary: DateSummary, median: float, n_rows: int) -> DateEncoding:
-        """Return what a summary of all training rows says.
-
-        Parameters
-        ----------
-        summary : DateSummary
-        median : float
-            NaN where there are no gaps.
-        n_rows : int
-        """
+        """Return what a summary of all training rows says; the median is NaN where there are no gaps."""
         moments = summary.moments.filled(np.array([median]), n_rows)
         span = float(moments.high[0] - moments.low[0])
         filling = _parts_of(np.array([median] if summary.moments.counts[0] < n_rows else []))
@@ -129,10 +114,8 @@ def seconds_of(table: Table, name: str, roles: Roles, *, whole: bool = True) -> 
         form = _form(text) if whole else {"format": "ISO8601"}
         return kind, _of_dates(pd.to_datetime(text, **form, utc=True))
     except (ValueError, TypeError, OverflowError) as error:
-        first = next(iter(str(error).splitlines()), "")
-        raise ValueError(
-            f"column {name!r} of {table.name} must hold dates of one form; {first.rstrip('.')}."
-        ) from error
+        first = first_line(error)
+        raise ValueError(f"column {name!r} of {table.name} must hold dates of one form; {first}.") from error
 
 
 def _kind_of(table: Table, name: str, roles: Roles) -> str:
@@ -151,8 +134,7 @@ def _kind_of(table: Table, name: str, roles: Roles) -> str:
 
 
 def _typed_seconds(table: Table, name: str, kind: str) -> FloatArray:
-    column = table.column(name)
-    column = column.cast(type_of(table, name))
+    column = table.column(name).cast(type_of(table, name))
     if kind == "time":
         spelled = pd.Series([None if cell is None else cell.isoformat() for cell in column.to_pylist()], dtype=object)
         return _of_timedelta(pd.to_timedelta(spelled))

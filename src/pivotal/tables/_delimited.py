@@ -20,8 +20,6 @@ from pivotal.core.types import IndexArray
 from pivotal.tables._dialect import Dialect, Recoded
 from pivotal.tables._limits import LONGEST_ROW, Limit
 
-__all__ = ["Text", "read_csv"]
-
 _BLOCK: Final = 1 << 22  # bytes read, and parsed, at a time
 _MOST: Final = 1 << 27
 _WIDE: Final = 500  # columns from which Arrow's parser takes longer over columns than over cells
@@ -42,20 +40,9 @@ class Text(NamedTuple):
 def read_csv(
     stream: IO[bytes], name: str, delimiter: str | None, encoding: str, limit: Limit, *, header: bool = True
 ) -> Text:
-    """Read cells as text.
+    """Read cells as text, from a stream that need not be seekable; a delimiter of None is found from the header.
 
-    Parameters
-    ----------
-    stream : binary stream
-        Need not be seekable.
-    name : str
-        What messages call it.
-    delimiter : str, optional
-        Found from the header when None.
-    encoding : str
-    limit : Limit
-    header : bool, default=True
-        Whether the first line names the columns; else they are called c0, c1, ...
+    Where there is no `header`, columns are called c0, c1, ...
     """
     rows = _Rows(stream, name, encoding)
     first = rows.take_header()
@@ -78,10 +65,11 @@ def read_csv(
         n_lines += chunk.count(b"\n")
     cells = pa.concat_tables(tables) if tables else pa.schema([(key, pa.large_string()) for key in names]).empty_table()
     cells = pa.Table.from_arrays(cells.columns, names=columns)
-    dialect = Dialect(cut, rows.encoding, rows.mark, rows.newline, first if header else "")
+    source = rows.source
+    dialect = Dialect(cut, source.encoding, source.mark, source.newline, first if header else "")
     # Where the rows are not those that Arrow found, as with stray quotes, they are written anew.
     agree = all(len(part.places) == table.num_rows for part, table in zip(parts, tables, strict=True))
-    if not agree or not parts or rows.newline == "\r":
+    if not agree or not parts or source.newline == "\r":
         return Text(cells, None, None, dialect)
     lines = pa.chunked_array([part.lines for part in parts])
     return Text(cells, lines, np.concatenate([part.places for part in parts]), dialect)
@@ -108,10 +96,9 @@ class _Part(NamedTuple):
         """Cut whole rows; a line break after an odd number of quotes ends none."""
         signs = np.frombuffer(chunk, dtype=np.uint8)
         breaks = np.flatnonzero(signs == ord("\n"))
-        ends = breaks
+        ends = breaks + 1
         if b'"' in chunk:
-            ends = breaks[np.searchsorted(np.flatnonzero(signs == ord('"')), breaks) % 2 == 0]
-        ends = ends + 1
+            ends = ends[np.searchsorted(np.flatnonzero(signs == ord('"')), breaks) % 2 == 0]
         if not len(ends) or ends[-1] < len(chunk):
             ends = np.append(ends, len(chunk))
         starts = np.append(0, ends[:-1])
@@ -171,37 +158,14 @@ def _parse(chunk: bytes, names: list[str], name: str, delimiter: str, n_lines: i
 
 
 class _Rows:
-    """The bytes of a stream, cut where rows end; a line break between quotes ends none.
-
-    Parameters
-    ----------
-    stream : binary stream
-    name : str
-        What messages call it.
-    encoding : str
-    """
+    """The bytes of a stream, cut where rows end; a line break between quotes ends none."""
 
     def __init__(self, stream: IO[bytes], name: str, encoding: str) -> None:
         self._name = name
-        self._source = Recoded(stream, name, encoding, _BLOCK)
-        self._blocks = iter(self._source)
+        self.source = Recoded(stream, name, encoding, _BLOCK)
+        self._blocks = iter(self.source)
         self._held = b""
         self.n_lines = 0  # that the header and what was before it take
-
-    @property
-    def encoding(self) -> str:
-        """What the file was written in."""
-        return self._source.encoding
-
-    @property
-    def mark(self) -> bytes:
-        """The byte-order mark that it began with."""
-        return self._source.mark
-
-    @property
-    def newline(self) -> str:
-        """What its lines end in."""
-        return self._source.newline
 
     def take_header(self) -> str:
         """Return the first row that is not blank, with the end of its line."""
@@ -221,7 +185,7 @@ class _Rows:
         if b"\0" in header:
             raise ValueError(f"{self._name} is not a text file: its first line has a zero byte; is its suffix right?")
         # Blocks of a few rows of many columns would make as many small arrays for each column.
-        self._source.block = max(_BLOCK, min(_MOST, 128 * len(header)))
+        self.source.block = max(_BLOCK, min(_MOST, 128 * len(header)))
         return header.decode()
 
     def put_back(self, row: str) -> None:

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Final
 
-__all__ = ["Dialect", "Recoded", "with_cell"]
-
 _MARKS: Final = (  # the longer before those that they begin with
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -23,21 +21,9 @@ _MARKS: Final = (  # the longer before those that they begin with
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written.
+    """How a CSV file is written: with a codec that writes no byte-order mark of its own, and with this `mark`.
 
-    Parameters
-    ----------
-    delimiter : str
-        What stands between cells.
-    encoding : str
-        Name of a codec that writes no mark of its own.
-    mark : bytes
-        Byte-order mark, or nothing.
-    newline : str
-        What ends a line.
-    header : str, optional
-        The header as it was written, with the end of its line; None where it cannot be repeated, "" where there is
-        none.
+    The header is as it was written, with the end of its line; None where it cannot be repeated, "" without one.
     """
 
     delimiter: str = ","
@@ -48,23 +34,9 @@ class Dialect:
 
 
 class Recoded:
-    """The content of a stream as UTF-8, and what it was written in.
+    """The content of a stream as UTF-8, and what it was written in: a byte-order mark knows better than `encoding`.
 
-    Parameters
-    ----------
-    stream : binary stream
-        Need not be seekable.
-    name : str
-        What messages call it.
-    encoding : str
-        What it is said to be written in; a byte-order mark knows better.
-    block : int
-        Bytes to read at a time; may be changed while reading.
-
-    Raises
-    ------
-    ValueError
-        If there is no such encoding, or if the content is not written in it.
+    The stream need not be seekable; how many bytes are read at a time, `block`, may be changed while reading.
     """
 
     def __init__(self, stream: IO[bytes], name: str, encoding: str, block: int) -> None:
@@ -133,11 +105,12 @@ def with_cell(line: str, place: int, content: str, delimiter: str) -> str:
 
 
 def _written(content: str, delimiter: str, *, quoted: bool) -> str:
+    if not content and not quoted:
+        return ""  # a lone empty cell is put in quotes by the writer, as it would be a blank line
     out = io.StringIO()
     # What ends a line is put in quotes only where the writer itself ends lines with it, before Python 3.13.
     end = "\r\n"
     csv.writer(
         out, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
     ).writerow([content])
-    # A lone empty cell is put in quotes by the writer, as it would be a blank line.
-    return "" if not content and not quoted else out.getvalue().removesuffix(end)
+    return out.getvalue().removesuffix(end)

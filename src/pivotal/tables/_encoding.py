@@ -13,8 +13,6 @@ from pivotal.tables._dates import DateEncoding
 from pivotal.tables._feature_columns import Coded, FeatureColumns, ProfileRequest
 from pivotal.tables._summary import MOST_CATEGORIES, TableSummary
 
-__all__ = ["Encoding"]
-
 
 class Category(NamedTuple):
     """The values of a category, sorted, and what gaps are filled with."""
@@ -32,49 +30,21 @@ class Encoding:
     """What was learned from the training rows.
 
     Features come in this order: numbers, categories, dates and matrices, vectors.
-
-    Parameters
-    ----------
-    question : ProfileRequest
-        Which columns are features, and what they are.
-    medians, mean, deviation : float64 arrays
-        Of the columns of numbers: what gaps are filled with, 0 and 1 where numbers stay as they are.
-    categories : mapping of str to Category
-    dates : mapping of str to DateEncoding
-    lengths : mapping of str to int
-        How many numbers the vectors of each column have.
-    scales : mapping of str to (mean, deviation)
-        Of those columns of vectors that are standardised.
-    dtype : dtype
-        That of the features.
     """
 
     question: ProfileRequest
-    medians: FloatArray
-    mean: FloatArray
+    medians: FloatArray  # of the columns of numbers: what gaps are filled with
+    mean: FloatArray  # and these, 0 and 1 where numbers stay as they are
     deviation: FloatArray
     categories: Mapping[str, Category]
     dates: Mapping[str, DateEncoding]
-    lengths: Mapping[str, int]
-    scales: Mapping[str, tuple[FloatArray, FloatArray]]
+    lengths: Mapping[str, int]  # how many numbers the vectors of each column have
+    scales: Mapping[str, tuple[FloatArray, FloatArray]]  # mean and deviation of vectors that are standardised
     dtype: np.dtype[Any]
 
     @classmethod
     def learned(cls, question: ProfileRequest, summary: TableSummary, medians: Mapping[str, float]) -> Encoding:
-        """Return what a summary of all training rows says.
-
-        Parameters
-        ----------
-        question : ProfileRequest
-        summary : TableSummary
-        medians : mapping of str to float
-            Of the columns of numbers and dates that have gaps, be it in test rows.
-
-        Raises
-        ------
-        ValueError
-            If a category has too many values, or a date none.
-        """
+        """Return what a summary of all training rows says; with medians of what has gaps, be it in test rows."""
         numbers = question.of("number")
         filling = np.array([medians.get(name, np.nan) for name in numbers])
         mean, deviation = np.zeros(len(numbers)), np.ones(len(numbers))
@@ -164,15 +134,7 @@ class Encoding:
         return out
 
     def describe_columns(self, summary: TableSummary, test: TableSummary | None = None) -> dict[str, str]:
-        """Say what becomes of each column.
-
-        Parameters
-        ----------
-        summary : TableSummary
-            Of the training rows.
-        test : TableSummary, optional
-            Of the test rows.
-        """
+        """Say what becomes of each column, going by the training rows and the test rows."""
         done = {}
         for place, name in enumerate(self.places()):
             gaps = summary.gaps[name].cells if name in summary.gaps else 0
@@ -190,7 +152,7 @@ class Encoding:
                 words = ["as it is" if self.question.roles.scale == "none" else "standardised"]
                 filling = f"the median {self.medians[place]:.4g}"
             if gaps:
-                words.append(f"{gaps} {'gap' if gaps == 1 else 'gaps'} filled with {filling}")
+                words.append(f"{gaps} gap{'' if gaps == 1 else 's'} filled with {filling}")
             strange = 0 if test is None else test.strange.get(name, 0)
             if strange:
                 rows = "1 test row has a value" if strange == 1 else f"{strange} test rows have values"

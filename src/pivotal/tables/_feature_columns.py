@@ -18,35 +18,18 @@ from pivotal.tables.columns import Kind, as_numbers, as_vectors, as_words, type_
 from pivotal.tables.roles import Roles
 from pivotal.tables.table import Table
 
-__all__ = ["Coded", "FeatureColumns", "ProfileRequest", "only", "read_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class ProfileRequest:
-    """What is asked of every piece of a table.
+    """What is asked of every piece of a table."""
 
-    Parameters
-    ----------
-    name : str
-        What messages call the table.
-    roles : Roles
-        Which column plays which part.
-    kinds : mapping of str to Kind
-        Columns that are features, or may be.
-    undecided : collection of str
-        Categories that are text if they have too many different values.
-    whole : bool, default=True
-        Whether the table is one piece.
-    known : mapping of str to collection of str, optional
-        The values of the categories, where test rows are checked; nothing is learned from these.
-    """
-
-    name: str
+    name: str  # what messages call the table
     roles: Roles
-    kinds: Mapping[str, Kind]
-    undecided: Collection[str] = ()
-    whole: bool = True
+    kinds: Mapping[str, Kind]  # columns that are features, or may be
+    undecided: Collection[str] = ()  # categories that are text if they have too many different values
+    whole: bool = True  # whether the table is one piece
     known: Mapping[str, Collection[str]] | None = None
+    """The values of the categories, where test rows are checked; nothing is learned from these."""
 
     def of(self, *kinds: Kind) -> list[str]:
         """Return the columns of some kinds."""
@@ -66,26 +49,13 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FeatureColumns:
-    """Columns of a piece as they were read: what is summarised, and what is encoded.
-
-    Parameters
-    ----------
-    table : Table
-        The piece.
-    numbers : float64 array of shape (n_rows, n_numbers)
-        NaN where there is a gap.
-    words : dict of str to Coded
-        Categories.
-    dates : dict of str to (kind, float64 array)
-        In seconds, NaN where there is a gap.
-    vectors : dict of str to array of shape (n_rows, length)
-    """
+    """Columns of a piece as they were read: what is summarised, and what is encoded."""
 
     table: Table
-    numbers: FloatArray
-    words: dict[str, Coded]
-    dates: dict[str, tuple[str, FloatArray]]
-    vectors: dict[str, AnyArray]
+    numbers: FloatArray  # of shape (n_rows, n_numbers), NaN where there is a gap
+    words: dict[str, Coded]  # categories
+    dates: dict[str, tuple[str, FloatArray]]  # kind, and seconds with NaN where there is a gap
+    vectors: dict[str, AnyArray]  # of shape (n_rows, length)
 
     def only(self, question: ProfileRequest, kinds: Mapping[str, Kind]) -> tuple[ProfileRequest, FeatureColumns]:
         """Return some of the columns, and the question that asks for them."""
@@ -104,21 +74,7 @@ def only(columns: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
 def read_columns(
     table: Table, question: ProfileRequest, known: Mapping[str, FloatArray] | None = None
 ) -> FeatureColumns:
-    """Return the columns of a piece that a question is about.
-
-    Parameters
-    ----------
-    table : Table
-        The piece.
-    question : ProfileRequest
-    known : mapping of str to float64 array, optional
-        Columns of numbers that have been read already.
-
-    Raises
-    ------
-    ValueError
-        If a cell cannot be what it should be; the message says which.
-    """
+    """Return the columns of a piece that a question is about; of numbers, some may be `known` already."""
     roles = question.roles
     return FeatureColumns(
         table,
@@ -147,25 +103,10 @@ def _factorized(words: AnyArray) -> Coded:
 
 
 def _finite_numbers(
-    table: Table, names: Sequence[str], gaps: Collection[str], columns: Mapping[str, FloatArray] | None = None
+    table: Table, names: Sequence[str], gaps: Collection[str], known: Mapping[str, FloatArray] | None
 ) -> FloatArray:
-    """Return columns of numbers as an array of shape (n_rows, n_columns), NaN where there is a gap.
-
-    Parameters
-    ----------
-    table : Table
-    names : sequence of str
-    gaps : collection of str
-        Texts that stand for a missing cell.
-    columns : mapping of str to array, optional
-        Those that have been read already.
-
-    Raises
-    ------
-    ValueError
-        If there is anything but numbers and gaps, or a number that is not finite.
-    """
-    found = dict(columns or {})
+    """Return columns of numbers as an array of shape (n_rows, n_columns), NaN where there is a gap."""
+    found = dict(known or {})
     missing = [name for name in names if name not in found]
     for name in missing:
         if not is_numeric(type_of(table, name)) and not is_string(type_of(table, name)):

@@ -19,8 +19,6 @@ from pivotal.tables.embedding import embed_column
 from pivotal.tables.roles import ColumnChoice, Roles
 from pivotal.tables.table import Table
 
-__all__ = ["TableFeatures", "Training", "build"]
-
 _NONE: Final = np.empty(0, dtype=np.int64)
 
 
@@ -50,28 +48,13 @@ class Training(NamedTuple):
         )
 
 
-class TableFeatures(NamedTuple):
-    """Features of the training rows and of the test rows, what was done to each column, and rows without any."""
-
-    X: Any
-    X_test: Any
-    done: dict[str, str]
-    unknown: IndexArray
-
-
-def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], known: ColumnChoice) -> TableFeatures:
+def build(
+    training: Training, test: Table | None, embedded: Mapping[str, Kind], known: ColumnChoice
+) -> tuple[Any, Any, dict[str, str], IndexArray]:
     """Return the features of both tables: those of the encoding, then texts and images embedded.
 
-    Where anything is embedded, or lies beside the table, what comes last is weighed against what comes first.
-
-    Parameters
-    ----------
-    training : Training
-    test : Table, optional
-    embedded : mapping of str to Kind
-        The columns to embed.
-    known : ColumnChoice
-        What is known of the training table.
+    Where anything is embedded, or lies beside the table, what comes last is weighed against what comes first. With
+    them comes what was done to each column, and the training rows of which nothing is known.
     """
     question, summary, train = training.question, training.summary, training.columns.table
     check_gaps(question, summary)
@@ -90,13 +73,14 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
     apart: dict[str, list[Any]] = {}
     unknown: list[IndexArray] = []
     for name, kind in embedded.items():
-        column = embed_column(tables, name, kind, known.embedded[name], question.roles.embedding)
-        apart[name], done[name] = column.blocks, column.done
-        unknown.append(column.absent)
+        apart[name], done[name], absent = embed_column(
+            tables, name, kind, known.embedded[name], question.roles.embedding
+        )
+        unknown.append(absent)
     for place, name in enumerate(train.beside):
         apart[name] = _beside(tables, place, done)
     if not apart:
-        return TableFeatures(encoded[0], encoded[1] if test is not None else None, done, _NONE)
+        return encoded[0], encoded[1] if test is not None else None, done, _NONE
     places = encoding.places()
     n_together = min([places[name].start for name in question.of("vector")], default=encoding.n_features)
     apart = {name: [part[:, places[name]] for part in encoded] for name in question.of("vector")} | apart
@@ -109,7 +93,7 @@ def build(training: Training, test: Table | None, embedded: Mapping[str, Kind], 
     X = [side_by_side(parts) for parts in zip(*every, strict=True)]
     alone = len(unknown) == len(every)  # nothing but what was embedded says what a row is
     lost = reduce(np.intersect1d, unknown) if alone else _NONE
-    return TableFeatures(X[0], X[1] if test is not None else None, done, lost)
+    return X[0], X[1] if test is not None else None, done, lost
 
 
 def _medians(training: Training, test: TableSummary | None) -> dict[str, float]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from pivotal.core.urls import is_url, link_of
 from pivotal.tables._databases import parts_of
 from pivotal.tables._packed import PACKED
-from pivotal.tables._remote import is_url, link_of
-
-__all__ = ["FORMATS", "format_of", "is_pair"]
 
 FORMATS: Final = {
     ".csv": "csv",

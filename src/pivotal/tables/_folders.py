@@ -13,17 +13,8 @@ import pyarrow as pa
 from pivotal.core.notices import notify
 from pivotal.core.pictures import ENDINGS
 from pivotal.tables._limits import Limit
+from pivotal.tables._phrases import first_line
 from pivotal.tables.table import Table
-
-__all__ = [
-    "cells_of_dataset",
-    "folder_kind",
-    "from_one_folder",
-    "is_dataset",
-    "read_dataset",
-    "read_images",
-    "split_of",
-]
 
 _LITTER: Final = frozenset({"thumbs.db", "desktop.ini"})  # that systems leave in folders of pictures
 _PARTS: Final = frozenset({"train", "test", "val", "valid", "validation", "dev"})
@@ -63,13 +54,7 @@ def _is_image(file: Path) -> bool:
 
 
 def read_images(path: Path, name: str, limit: Limit) -> Table:
-    """Return a table of the images in a folder with one folder per class: their paths, and the names of the folders.
-
-    Raises
-    ------
-    ValueError
-        If the folders are parts such as train and test, each with folders of its own.
-    """
+    """Return a table of the images in a folder with one folder per class: their paths, and the names of the folders."""
     classes = _folders_in(path)
     apart = [folder.name for folder in classes if folder.name.lower() in _PARTS]
     if apart and len(apart) == len(classes) and any(_folders_in(folder) for folder in classes):
@@ -120,13 +105,6 @@ def read_dataset(path: str, limit: Limit) -> Table:
     """Read a data set of Hugging Face's: a folder that was saved to disk, or `hf://name`, `hf://name:config#split`.
 
     Classes are given by their names. Images are kept as they are in the data set.
-
-    Raises
-    ------
-    ImportError
-        If datasets is not installed.
-    ValueError
-        If it has several splits and none was named.
     """
     try:
         import datasets
@@ -140,8 +118,7 @@ def read_dataset(path: str, limit: Limit) -> Table:
         else:
             found = datasets.load_from_disk(folder)
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        first = next(iter(str(error).splitlines()), type(error).__name__)
-        raise ValueError(f"{path} cannot be read as a data set of Hugging Face's: {first.rstrip('.')}.") from error
+        raise ValueError(f"{path} cannot be read as a data set of Hugging Face's: {first_line(error)}.") from error
     if isinstance(found, dict):
         found = _chosen_split(found, folder, split)
     limit.check(len(found), path)

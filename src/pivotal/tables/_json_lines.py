@@ -17,8 +17,6 @@ from pivotal.tables._delimited import Text
 from pivotal.tables._dialect import Dialect, Recoded
 from pivotal.tables._limits import LONGEST_ROW, Limit
 
-__all__ = ["read_json"]
-
 _BLOCK: Final = 1 << 22  # bytes read at a time
 _DEEPEST: Final = 64  # lists and objects within each other; Arrow's parser has no limit but its stack
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -35,22 +33,7 @@ class _Object(NamedTuple):
 
 
 def read_json(stream: IO[bytes], name: str, encoding: str, limit: Limit) -> Text:
-    """Read JSON lines, or one JSON array of objects.
-
-    Parameters
-    ----------
-    stream : binary stream
-        Need not be seekable.
-    name : str
-        What messages call it.
-    encoding : str
-    limit : Limit
-
-    Raises
-    ------
-    ValueError
-        If it is not JSON, if a row is not an object, is too long or nested too deep, or if a column mixes types.
-    """
+    """Read JSON lines, or one JSON array of objects, from a stream that need not be seekable."""
     source = Recoded(stream, name, encoding, _BLOCK)
     blocks = iter(source)
     start, n_lines = b"", 1

@@ -5,23 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["LONGEST_ROW", "Limit", "check_memory"]
+import pyarrow as pa
 
 LONGEST_ROW: Final = 1 << 26  # bytes
 
 
 class Limit:
-    """How many rows may be read, and what to say when there are more.
-
-    Parameters
-    ----------
-    room : int
-        Rows that may still be read.
-    limit : int
-        What the message calls the limit, when other files have used some of it.
-    """
+    """How many rows may still be read, and what the message calls the limit where other files have used some of it."""
 
     def __init__(self, room: int, limit: int | None = None) -> None:
         self.room, self.limit = room, room if limit is None else limit
@@ -45,6 +37,18 @@ def check_memory(n_bytes: int, name: str) -> None:
             "rows or columns, or call pivotal.value with the features in a .npy or Parquet file, which it reads chunk "
             "by chunk."
         )
+
+
+def collect_batches(reader: Any, name: str, limit: Limit) -> pa.Table:
+    """Read Arrow batches, as long as there are not too many rows and there is memory for them."""
+    batches, n_rows, n_bytes = [], 0, 0
+    for batch in reader:
+        batches.append(batch)
+        n_rows += batch.num_rows
+        n_bytes += batch.nbytes
+        limit.check(n_rows, name)
+        check_memory(n_bytes, name)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def _free_memory() -> int | None:

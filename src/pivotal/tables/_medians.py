@@ -15,8 +15,6 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray
 
-__all__ = ["RankInterval", "count_in", "find_medians"]
-
 _BITS: Final = 16  # an interval is counted in at most this many parts, as a power of two
 _FEW: Final = 1 << 16  # up to this many numbers are counted one by one
 
@@ -35,15 +33,7 @@ class RankInterval(NamedTuple):
 def find_medians(
     counts: Mapping[str, int], count: Callable[[Sequence[RankInterval]], Sequence[Counter[int]]]
 ) -> dict[str, float]:
-    """Return the medians of columns.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        How many numbers each column has, gaps not counted.
-    count : callable
-        Adds up `count_in` over all pieces.
-    """
+    """Return the medians of columns with so many numbers, gaps aside; `count` adds up `count_in` over all pieces."""
     open_ = [
         RankInterval(column, 0, 1 << 64, rank, 64 - _BITS)
         for column, n in counts.items()

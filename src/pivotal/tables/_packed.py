@@ -6,36 +6,32 @@ import bz2
 import contextlib
 import gzip
 import lzma
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Any, Final
 
 import pyarrow as pa
 
-__all__ = ["PACKED", "packed", "unpacked"]
-
-PACKED: Final = (".gz", ".bz2", ".xz", ".zst")
+# How files are read, and written: the same content makes the same file.
+PACKED: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {
+    ".gz": (gzip.open, lambda stream: gzip.GzipFile(fileobj=stream, mode="wb", mtime=0)),
+    ".bz2": (bz2.BZ2File, partial(bz2.BZ2File, mode="wb")),
+    ".xz": (lzma.LZMAFile, partial(lzma.LZMAFile, mode="wb")),
+    ".zst": (
+        lambda stream: pa.CompressedInputStream(stream, "zstd"),
+        lambda stream: pa.CompressedOutputStream(_LeftOpen(stream), "zstd"),
+    ),
+}
 
 
 @contextlib.contextmanager
 def unpacked(stream: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
-    """Read what a file holds.
-
-    Parameters
-    ----------
-    stream : binary file
-    ending : str
-        How its name ends; any but those of `PACKED` are read as they are.
-
-    Raises
-    ------
-    EOFError
-        If it is cut short or damaged, as gzip says it.
-    """
+    """Read what a file holds whose name ends so; one that is cut short or damaged is an EOFError, as gzip says it."""
     if ending not in PACKED:
         yield stream
         return
     try:
-        with _reader(stream, ending) as content:
+        with PACKED[ending][0](stream) as content:
             yield content
     except lzma.LZMAError as error:
         raise EOFError(str(error)) from error
@@ -45,31 +41,14 @@ def unpacked(stream: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
         raise EOFError(str(error)) from error
 
 
-def _reader(stream: IO[bytes], ending: str) -> Any:
-    if ending == ".gz":
-        return gzip.open(stream, "rb")
-    if ending == ".bz2":
-        return bz2.open(stream, "rb")
-    return lzma.open(stream, "rb") if ending == ".xz" else pa.CompressedInputStream(stream, "zstd")
-
-
 @contextlib.contextmanager
 def packed(stream: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
-    """Write to a file, compressed as the end of its name says; the same content makes the same file."""
-    if ending == ".gz":
-        with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as file:
-            yield file  # type: ignore[misc]
-    elif ending == ".bz2":
-        with bz2.open(stream, "wb") as file:
-            yield file
-    elif ending == ".xz":
-        with lzma.open(stream, "wb") as file:
-            yield file
-    elif ending == ".zst":
-        with pa.CompressedOutputStream(_LeftOpen(stream), "zstd") as file:
-            yield file
-    else:
+    """Write to a file, compressed as the end of its name says."""
+    if ending not in PACKED:
         yield stream
+        return
+    with PACKED[ending][1](stream) as file:
+        yield file
 
 
 class _LeftOpen:

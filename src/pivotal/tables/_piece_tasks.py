@@ -15,29 +15,13 @@ from pivotal.tables._cells import is_numeric
 from pivotal.tables._encoding import Encoding
 from pivotal.tables._feature_columns import ProfileRequest, read_columns
 from pivotal.tables._medians import RankInterval, count_in
-from pivotal.tables._pieces import Piece, Source, read_piece
+from pivotal.tables._pieces import Piece, Source, read_piece, without_rows
 from pivotal.tables._summary import TableSummary, summarise
 from pivotal.tables.columns import Kind, find_gaps, profile, type_of
 from pivotal.tables.label_column import as_classes, as_responses, check_kind
 from pivotal.tables.prepare import row_names
 from pivotal.tables.roles import Roles, choose, matching
 from pivotal.tables.table import Table
-
-__all__ = [
-    "Featuring",
-    "FirstLook",
-    "Labelling",
-    "Naming",
-    "PieceSummary",
-    "Shape",
-    "Survey",
-    "count_piece",
-    "features_of",
-    "labels_of",
-    "look_at",
-    "names_of",
-    "summarise_piece",
-]
 
 
 class Shape(NamedTuple):
@@ -49,20 +33,10 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """A question about all pieces of a table, and what is needed to read them.
+    """A question about all pieces of a table, and what is needed to read them."""
 
-    Parameters
-    ----------
-    question : ProfileRequest
-        About columns that are features.
-    schema : pyarrow Schema
-        All columns.
-    regression : bool
-        Whether the label is a number to be predicted.
-    """
-
-    question: ProfileRequest
-    schema: pa.Schema
+    question: ProfileRequest  # about columns that are features
+    schema: pa.Schema  # all columns
     regression: bool
 
     def of(self, source: Source, **known: Any) -> Survey:
@@ -119,9 +93,8 @@ class LabelSummary(NamedTuple):
 
     def joined(self, other: LabelSummary) -> LabelSummary:
         """Return what is known of both."""
-        counts = Counter(self.counts)
-        counts.update(other.counts)
-        return LabelSummary(self.gaps + other.gaps, self.numeric and other.numeric, dict(counts))
+        counts = dict(Counter(self.counts) + Counter(other.counts))
+        return LabelSummary(self.gaps + other.gaps, self.numeric and other.numeric, counts)
 
 
 class PieceSummary(NamedTuple):
@@ -139,10 +112,10 @@ def summarise_piece(piece: Piece, survey: Survey) -> PieceSummary:
     """Return what a piece says; raise where a cell cannot be what it should be."""
     question = survey.question
     roles = question.roles
-    training = question.known is None and roles.id is not None
-    table = survey.read(piece, roles.label, *([roles.id] if training and roles.id is not None else []))
-    if training and roles.id is not None:
-        row_names(table, roles.id, "--id")
+    names = None if question.known is not None else roles.id  # of the training table
+    table = survey.read(piece, roles.label, *filter(None, [names]))
+    if names is not None:
+        row_names(table, names, "--id")
     return PieceSummary(summarise(read_columns(table, question), question), _labels(table, roles, survey.regression))
 
 
@@ -231,7 +204,7 @@ class Naming:
     @property
     def shape(self) -> Shape:
         """What the names are like."""
-        return Shape(None, row_names(Table(self.schema.empty_table(), self.name, "parquet"), self.id, "--id").dtype)
+        return Shape(None, row_names(without_rows(self.name, self.schema), self.id, "--id").dtype)
 
     def __dask_tokenize__(self) -> Any:
         return ("pivotal names", self.id)

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from pivotal.tables._remote import is_pattern, is_url, link_of, locate, readable_errors
-from pivotal.tables.read import first_line, format_of, repeated
+from pivotal.core.urls import is_url, link_of, locate, readable_errors
+from pivotal.tables._remote import is_pattern
+from pivotal.tables.read import check_names, damaged, format_of
 from pivotal.tables.table import Table
-
-__all__ = ["Piece", "Source", "open_parquet", "over", "read_piece"]
 
 _PIECE_BYTES: Final = 2**26  # of a file that is cut, before compression
 _AT_ONCE: Final = 16  # results that one task makes one of
@@ -26,44 +25,22 @@ _AT_ONCE: Final = 16  # results that one task makes one of
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some rows of a Parquet file.
+    """Some rows of a Parquet file."""
 
-    Parameters
-    ----------
-    fragment : pyarrow ParquetFileFragment
-        Knows the file and the row groups; opens nothing before it is asked to.
-    file : str
-        What messages call the file.
-    first, n_rows : int
-        Number of the first row in the whole table, and how many there are.
-    """
-
-    fragment: Any
-    file: str
-    first: int
+    fragment: Any  # of pyarrow: knows the file and the row groups; opens nothing before it is asked to
+    file: str  # what messages call it
+    first: int  # number of the first row in the whole table
     n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table in pieces.
+    """A table in pieces, none of them without rows."""
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    schema : pyarrow Schema
-        Columns, of types that hold the content of every file.
-    pieces : tuple of Piece
-        None of them without rows.
-    token : str
-        Tells the content from any other: names, sizes and dates of the files.
-    """
-
-    name: str
-    schema: pa.Schema
+    name: str  # what messages call it
+    schema: pa.Schema  # columns, of types that hold the content of every file
     pieces: tuple[Piece, ...]
-    token: str
+    token: str  # tells the content from any other: names, sizes and dates of the files
 
     def __len__(self) -> int:
         last = self.pieces[-1]
@@ -91,18 +68,8 @@ class _Footer(NamedTuple):
 def open_parquet(paths: Sequence[str]) -> Source:
     """Find the files of a table, and read what they hold from their ends, on the workers.
 
-    Parameters
-    ----------
-    paths : sequence of str
-        Files, folders, patterns, or URLs of any of them that fsspec understands. Files of a pattern or a folder come
-        in the order of their names; folders named such as `year=2024` make a column of it.
-
-    Raises
-    ------
-    ValueError
-        If a file is not Parquet, if the files differ in their columns, or if there are no rows.
-    OSError
-        If something cannot be read.
+    Files of a pattern or a folder come in the order of their names; folders named such as `year=2024` make a column
+    of it.
     """
     from dask.base import tokenize
 
@@ -126,25 +93,20 @@ def open_parquet(paths: Sequence[str]) -> Source:
 
 
 def read_piece(piece: Piece, name: str, schema: pa.Schema, columns: Sequence[str]) -> Table:
-    """Return some columns of a piece, as a table that knows the numbers of its rows.
-
-    Parameters
-    ----------
-    piece : Piece
-        Which rows.
-    name, schema
-        Those of the `Source`.
-    columns : sequence of str
-        Which columns.
-    """
+    """Return some columns of a piece, as a table that knows the numbers of its rows; name and schema of its source."""
     fields = pa.schema([schema.field(column) for column in columns])
     with readable_errors(piece.file):
         try:
             cells = piece.fragment.to_table(schema=schema, columns=list(columns), use_threads=False)
         except pa.ArrowInvalid as error:
-            raise _damaged(piece.file, error) from error
+            raise damaged(piece.file, "parquet", error) from error
     cells = pa.Table.from_arrays(cells.columns, schema=fields)  # what is known of the fields besides their types
     return Table(cells, name, "parquet", numbers=np.arange(piece.first, piece.first + piece.n_rows))
+
+
+def without_rows(name: str, schema: pa.Schema) -> Table:
+    """Return a table that has the columns and no rows."""
+    return Table(schema.empty_table(), name, "parquet")
 
 
 def over(
@@ -154,18 +116,10 @@ def over(
     *,
     combine: Callable[[Sequence[Any]], Any] | None = None,
 ) -> list[Any]:
-    """Call a function with each of many things, on the workers; return what it returns, in their order.
+    """Call a function, which is sent by its name, with each of many things on the workers; return what it returns.
 
-    Parameters
-    ----------
-    pieces : sequence
-        First arguments; tuples are spread.
-    function : callable
-        Importable, as it is sent by its name.
-    shared : object, optional
-        Last argument of all calls, sent once.
-    combine : callable, optional
-        Makes one result of several; a tree of it, always the same, leaves one in the list.
+    Tuples are spread over the first arguments; `shared`, the last of all calls, is sent once. `combine` makes one
+    result of several; a tree of it, always the same, leaves one in the list.
     """
     import dask
 
@@ -223,7 +177,7 @@ def _opened(path: str, system: Any, found: list[str], base: str | None) -> list[
             dataset = ds.dataset(found, filesystem=system, format="parquet", **named)
             tokens = [str(system.ukey(file)) for file in found]
         except pa.ArrowInvalid as error:
-            raise _damaged(path, error) from error
+            raise damaged(path, "parquet", error) from error
     keys = tuple(dataset.partitioning.schema) if base is not None and dataset.partitioning is not None else ()
 
     def cutter(fragment: Any) -> Callable[[list[int]], Any]:
@@ -232,13 +186,9 @@ def _opened(path: str, system: Any, found: list[str], base: str | None) -> list[
         )
 
     return [
-        _File(_called(file, path, system), fragment, keys, cutter(fragment), token)
+        _File(system.unstrip_protocol(file) if is_url(path) else file, fragment, keys, cutter(fragment), token)
         for file, fragment, token in zip(found, dataset.get_fragments(), tokens, strict=True)
     ]
-
-
-def _called(file: str, path: str, system: Any) -> str:
-    return str(system.unstrip_protocol(file)) if is_url(path) else file
 
 
 def _read_footer(fragment: Any, name: str) -> _Footer:
@@ -253,11 +203,7 @@ def _read_footer(fragment: Any, name: str) -> _Footer:
                 "the workers do not find it; give a path that they all see, or a URL such as s3://bucket/table"
             ) from error
         except pa.ArrowInvalid as error:
-            raise _damaged(name, error) from error
-
-
-def _damaged(name: str, error: Exception) -> ValueError:
-    return ValueError(f"{name} is not a parquet file, or damaged ({first_line(error)}).")
+            raise damaged(name, "parquet", error) from error
 
 
 def _groups(footer: _Footer) -> list[list[int]]:
@@ -278,9 +224,7 @@ def _groups(footer: _Footer) -> list[list[int]]:
 def _unified(schemas: Sequence[pa.Schema], files: Sequence[_File]) -> pa.Schema:
     """Return columns of types that hold the content of every file."""
     first, name = schemas[0], files[0].name
-    twice = repeated(first.names)
-    if twice:
-        raise ValueError(f"{name} must have a name for each column; {twice[0]!r} occurs twice. Rename one.")
+    check_names(first.names, name)
     schema = first
     for other, file in zip(schemas, files, strict=True):
         odd = sorted(set(first.names) ^ set(other.names))

@@ -6,24 +6,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Any
 
-from pivotal.core.urls import is_url, link_of, locate, readable_errors
-
-__all__ = ["RemoteFile", "expand", "is_pattern", "is_url", "link_of", "locate", "readable_errors"]
+from pivotal.core.urls import link_of, locate, readable_errors
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteFile:
-    """A file that a file system of fsspec's opens.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    system : fsspec AbstractFileSystem
-        Where it is.
-    path : str
-        What it is called there.
-    """
+    """A file that a file system of fsspec's opens: what messages call it, and what it is called there."""
 
     name: str
     system: Any
@@ -35,13 +23,7 @@ class RemoteFile:
         return PurePosixPath(link_of(self.name)).suffix
 
     def open(self) -> IO[bytes]:
-        """Open the file for reading.
-
-        Raises
-        ------
-        IsADirectoryError
-            If it is a folder; other errors are the file system's own.
-        """
+        """Open the file for reading; what is raised is the file system's own, unless it is a folder."""
         try:
             stream: IO[bytes] = self.system.open(self.path, "rb")
         except (FileNotFoundError, IsADirectoryError) as error:
@@ -60,13 +42,7 @@ def is_pattern(path: str) -> bool:
 
 
 def expand(url: str) -> list[str | RemoteFile]:
-    """Return the files that a URL names, in the order of their names; those of this machine as plain paths.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is a pattern that no file matches.
-    """
+    """Return the files that a URL names, in the order of their names; those of this machine as plain paths."""
     system, path = locate(url)
     from fsspec.implementations.local import LocalFileSystem
 

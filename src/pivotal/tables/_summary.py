@@ -18,8 +18,6 @@ from pivotal.tables._feature_columns import FeatureColumns, ProfileRequest, only
 from pivotal.tables.columns import find_gaps
 from pivotal.tables.table import Table
 
-__all__ = ["MOST_CATEGORIES", "TableSummary", "combine", "summarise"]
-
 MOST_CATEGORIES: Final = 1000  # columns that one-hot encoding may make of one
 
 
@@ -69,32 +67,15 @@ class Width(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TableSummary:
-    """What is known of some rows.
-
-    Parameters
-    ----------
-    n_rows : int
-        How many there are.
-    gaps : dict of str to Gaps
-        Of columns of numbers, categories and dates.
-    numbers : Moments or None
-        Of all columns of numbers, in their order.
-    categories : dict of str to CategoryCounts
-        Their values.
-    dates : dict of str to DateSummary
-    vectors : dict of str to Width
-        How long they are.
-    strange : dict of str to int
-        How many test rows have a value that training rows do not have, in columns of categories.
-    """
+    """What is known of some rows."""
 
     n_rows: int
-    gaps: dict[str, Gaps]
-    numbers: Moments | None
+    gaps: dict[str, Gaps]  # of columns of numbers, categories and dates
+    numbers: Moments | None  # of all columns of numbers, in their order
     categories: dict[str, CategoryCounts]
     dates: dict[str, DateSummary]
     vectors: dict[str, Width]
-    strange: dict[str, int]
+    strange: dict[str, int]  # how many test rows have a category that training rows do not have
 
     def joined(self, other: TableSummary) -> TableSummary:
         """Return what is known of the rows of both."""

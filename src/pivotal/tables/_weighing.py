@@ -15,8 +15,6 @@ from scipy import sparse
 
 from pivotal.core.validation import is_sparse
 
-__all__ = ["advantage", "side_by_side", "weigh"]
-
 _SAMPLE: Final = 1000  # rows between which distances are looked at
 _NEAR: Final = 10  # the neighbour whose distance counts as near
 
@@ -48,13 +46,7 @@ def advantage(block: Any) -> float:
 
 
 def weigh(blocks: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Return blocks of which each has the advantage of the first.
-
-    Parameters
-    ----------
-    blocks : sequence of blocks
-        Each is a list of its rows for training and, if there are any, for testing; weights are learned from training.
-    """
+    """Return blocks of which each has the advantage of the first: lists of rows for training, and those for testing."""
     first = advantage(blocks[0][0])
     weighed = [list(blocks[0])]
     for parts in blocks[1:]:

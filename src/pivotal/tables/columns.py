@@ -22,7 +22,6 @@ from pivotal.tables._cells import (
     is_list,
     is_numeric,
     is_string,
-    is_temporal,
     plain,
     without_gaps,
 )
@@ -133,7 +132,7 @@ def _kind_by_type(table: Table, name: str, kind: Any) -> Kind | None:
         return "matrix"
     if is_list(of):
         return "vector" if is_numeric(of.value_type) or pa.types.is_boolean(of.value_type) else "other"
-    if is_temporal(of):
+    if pa.types.is_temporal(of):
         return "date"
     if pa.types.is_null(of):
         return "empty"
@@ -310,13 +309,7 @@ def as_words(table: Table, name: str, gaps: Collection[str] = GAPS) -> AnyArray:
 
 
 def as_vectors(table: Table, name: str) -> AnyArray:
-    """Return a column of lists as an array of shape (n_rows, length).
-
-    Raises
-    ------
-    ValueError
-        If the lists differ in length, or if there are gaps.
-    """
+    """Return a column of lists, of one length and without gaps, as an array of shape (n_rows, length)."""
     column = pa.concat_arrays(plain(table.column(name)).chunks)
     if is_string(column.type):
         vectors = [_parse_vector(cell) for cell in column.to_pylist()]

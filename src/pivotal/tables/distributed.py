@@ -22,7 +22,6 @@ from pivotal.tables._piece_tasks import (
     Labelling,
     Naming,
     PieceSummary,
-    Shape,
     Survey,
     count_piece,
     features_of,
@@ -31,14 +30,13 @@ from pivotal.tables._piece_tasks import (
     names_of,
     summarise_piece,
 )
-from pivotal.tables._pieces import Piece, Source, open_parquet, over
+from pivotal.tables._pieces import Piece, Source, open_parquet, over, without_rows
 from pivotal.tables._summary import MOST_CATEGORIES, TableSummary, combine
 from pivotal.tables.columns import Kind
 from pivotal.tables.embedding import Embedding
 from pivotal.tables.label_column import check_classes, check_known
-from pivotal.tables.prepare import classes_in_words, no_features
+from pivotal.tables.prepare import check_columns, classes_in_words, no_features
 from pivotal.tables.roles import Roles, Treatment, matching
-from pivotal.tables.table import Table
 
 __all__ = ["DistributedTable", "load_distributed"]
 
@@ -105,7 +103,10 @@ def load_distributed(
     roles = replace(roles, embedding=Embedding.of("none"))  # which needs all rows in one place
     train = open_parquet(paths)
     _check_rows(train, max_rows)
-    _check_columns(train, roles)
+    columns = without_rows(train.name, train.schema)
+    columns.check_column(roles.label, "--label")
+    if roles.id is not None:
+        columns.check_column(roles.id, "--id")
     survey = Survey(ProfileRequest(train.name, roles, {}, whole=False), train.schema, regression)
     (look,) = over(train.pieces[:1], look_at, survey)
     survey = replace(survey, question=replace(survey.question, kinds=look.kinds, undecided=look.undecided))
@@ -115,7 +116,8 @@ def load_distributed(
     if queries is not None:
         _check_rows(queries, max_rows)
         certain = [name for name, kind in look.kinds.items() if kind != "empty" and name not in look.undecided]
-        _check_test(queries, survey.question, [name for name in certain if look.treatments[name][0] != "empty"])
+        certain = [name for name in certain if look.treatments[name][0] != "empty"]
+        check_columns([*certain, roles.label], queries.schema.names, (train.name, queries.name))
     (summary,) = over(train.pieces, summarise_piece, survey, combine=combine)
     kinds, left_out = _settle(survey, summary.features)
     treatments = look.treatments | left_out
@@ -127,7 +129,7 @@ def load_distributed(
     labelling = Labelling(train.name, train.schema, roles.label, regression, numeric=summary.labels.numeric)
     checked = None
     if queries is not None:
-        _check_test(queries, survey.question, list(kinds))
+        check_columns([*kinds, roles.label], queries.schema.names, (train.name, queries.name))
         known = {name: words.counts or {} for name, words in features.categories.items()}
         asked = survey.of(queries, known=known)
         (checked,) = over(queries.pieces, summarise_piece, asked, combine=combine)
@@ -143,37 +145,33 @@ def load_distributed(
     featuring = Featuring(survey, encoding)
     X_test = y_test = None
     if queries is not None:
-        X_test = _array(queries, features_of, replace(featuring, survey=survey.of(queries)), featuring.shape)
-        y_test = _array(
-            queries, labels_of, replace(labelling, name=queries.name, schema=queries.schema), labelling.shape
-        )
-    naming = None if roles.id is None else Naming(train.name, train.schema, roles.id)
-    done[roles.label] = "predicted, a number"
-    if not regression:
-        done[roles.label] = classes_in_words(len(summary.labels.counts))
+        X_test = _array(queries, features_of, replace(featuring, survey=survey.of(queries)))
+        y_test = _array(queries, labels_of, replace(labelling, name=queries.name, schema=queries.schema))
+    done[roles.label] = "predicted, a number" if regression else classes_in_words(len(summary.labels.counts))
     return DistributedTable(
-        _array(train, features_of, featuring, featuring.shape),
-        _array(train, labels_of, labelling, labelling.shape),
+        _array(train, features_of, featuring),
+        _array(train, labels_of, labelling),
         X_test,
         y_test,
-        None if naming is None else _array(train, names_of, naming, naming.shape),
+        None if roles.id is None else _array(train, names_of, Naming(train.name, train.schema, roles.id)),
         tuple(_treatment(name, what, done) for name, what in treatments.items()),
         tuple(dict.fromkeys(piece.file for source in (train, queries) if source for piece in source.pieces)),
     )
 
 
-def _array(source: Source, function: Callable[[Piece, Any], AnyArray], shared: Any, shape: Shape) -> Any:
+def _array(source: Source, function: Callable[[Piece, Any], AnyArray], shared: Featuring | Labelling | Naming) -> Any:
     """Return what a function makes of the pieces, as one Dask array whose name tells its content from any other."""
     import dask.array as da
     from dask.base import tokenize
 
     token = tokenize(source.token, shared)
     name, key = f"pivotal-{function.__name__}-{token}", f"pivotal-how-{token}"
-    width = () if shape.n_columns is None else ((shape.n_columns,),)
+    n_columns, dtype = shared.shape
+    width = () if n_columns is None else ((n_columns,),)
     graph: dict[Any, Any] = {key: shared}
     for place, piece in enumerate(source.pieces):
         graph[(name, place, *(0 for _ in width))] = (function, piece, key)
-    return da.Array(graph, name, (tuple(piece.n_rows for piece in source.pieces), *width), dtype=shape.dtype)
+    return da.Array(graph, name, (tuple(piece.n_rows for piece in source.pieces), *width), dtype=dtype)
 
 
 def _check_rows(source: Source, max_rows: int | None) -> None:
@@ -184,30 +182,12 @@ def _check_rows(source: Source, max_rows: int | None) -> None:
         )
 
 
-def _check_columns(source: Source, roles: Roles) -> None:
-    columns = _columns(source)
-    columns.check_column(roles.label, "--label")
-    if roles.id is not None:
-        columns.check_column(roles.id, "--id")
-
-
-def _columns(source: Source | Survey) -> Table:
-    """Return a table without its rows."""
-    name = source.question.name if isinstance(source, Survey) else source.name
-    return Table(source.schema.empty_table(), name, "parquet")
-
-
-def _check_test(test: Source, question: ProfileRequest, features: Sequence[str]) -> None:
-    for name in (*features, question.roles.label):
-        if name not in test.schema.names:
-            raise ValueError(f"{test.name} has no column {name!r}, which {question.name} has; test rows need it too.")
-
-
 def _settle(survey: Survey, summary: TableSummary) -> tuple[dict[str, Kind], dict[str, tuple[str, str]]]:
     """Return the columns that are features, now that all rows were looked at, and why others are not."""
     question = survey.question
     roles = question.roles
-    wanted = set() if roles.features is None else set(matching(_columns(survey), roles.features, "--features"))
+    columns = without_rows(question.name, survey.schema)
+    wanted = set() if roles.features is None else set(matching(columns, roles.features, "--features"))
     constant = summary.constant(question)
     kinds: dict[str, Kind] = {}
     left_out: dict[str, tuple[str, str]] = {}
@@ -269,7 +249,7 @@ def _check_summary(survey: Survey, summary: PieceSummary) -> None:
     if question.known is None and not survey.regression:
         counts, names = np.array(list(labels.counts.values())), list(labels.counts)
         numbers = np.array(names, dtype=np.int64) if labels.numeric else None
-        check_classes(counts, numbers, label, question.name, question.roles.instead_of_numbers)
+        check_classes(counts, numbers, question.roles, question.name)
 
 
 def _treatment(name: str, what: tuple[str, str], done: Mapping[str, str]) -> Treatment:

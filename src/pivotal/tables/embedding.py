@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pivotal.core.types import IndexArray
 from pivotal.tables.columns import Kind, as_pictures, as_text
 from pivotal.tables.table import Table
 
-__all__ = ["EmbeddedColumn", "Embedding", "embed_column", "kinds_of"]
+__all__ = ["Embedding", "embed_column", "kinds_of"]
 
 USUAL: Final = {"text": "tfidf", "image": "histograms"}
 """What embeds where nothing else was said: built in, nothing to download."""
@@ -46,15 +46,7 @@ class Embedding:
 
     @classmethod
     def of(cls, given: Any, **options: Any) -> Embedding:
-        """Return what was asked for.
-
-        Parameters
-        ----------
-        given : str, embedder, sequence of str, mapping of str to embedder, or None
-            "tfidf", "review=tfidf,photo=histograms", {"review": model}, or "none" to embed nothing.
-        **options
-            Arguments of the embedders.
-        """
+        """Return what was asked for, as "tfidf", "review=tfidf,photo=histograms", {"review": model}, or "none"."""
         taken = next((name for name in _OF_TABLES if name in options), None)
         if taken is not None:
             raise ValueError(f"{taken} cannot be chosen for embedders of a table; omit it.")
@@ -95,29 +87,12 @@ def kinds_of(embedder: Any) -> tuple[str, ...]:
     return ("text", "image") if modality == "any" else (modality,)
 
 
-class EmbeddedColumn(NamedTuple):
-    """Vectors of a column in the training table and in the test table, what was done, and training rows without any."""
+def embed_column(
+    tables: Sequence[Table], name: str, kind: Kind, embedder: Any, embedding: Embedding
+) -> tuple[list[Any], str, IndexArray]:
+    """Return the vectors of a column of texts or images in each table, learned from the first, the training table.
 
-    blocks: list[Any]
-    done: str
-    absent: IndexArray
-
-
-def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, embedding: Embedding) -> EmbeddedColumn:
-    """Return the vectors of a column of texts or images, learned from the first table.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        The training table, and the test table if there is one.
-    name : str
-        The column.
-    kind : {"text", "image"}
-        What it holds; anything else is taken as text.
-    embedder : str, embedder or model
-        As in `pivotal.embed.as_embedder`.
-    embedding : Embedding
-        With the options of embedders.
+    With them come what was done, and the training rows without a vector. What is no image is taken as text.
     """
     model = provided("embed").as_embedder(embedder, missing="fill", **embedding.options)
     wanted = "image" if kind == "image" else "text"
@@ -151,7 +126,7 @@ def embed_column(tables: Sequence[Table], name: str, kind: Kind, embedder: Any, 
     done = str(model.note)
     if missing:
         done += f"; {describe_missing(missing, 'embedded').rstrip('.')}; these are as far from all as rows at random"
-    return EmbeddedColumn(blocks, done, absent)
+    return blocks, done, absent
 
 
 # What code of the user's own raises when it is wrong.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,10 @@ from pivotal.core.labels import look_like_amounts
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.tables._cells import is_numeric
 from pivotal.tables.columns import as_integers, as_numbers, as_words, find_gaps, holds, type_of
+from pivotal.tables.roles import INSTEAD, Roles
 from pivotal.tables.table import Table
 
 __all__ = [
-    "INSTEAD",
     "as_classes",
     "as_responses",
     "cells_of_labels",
@@ -25,38 +25,16 @@ __all__ = [
     "read_labels",
 ]
 
-INSTEAD: Final = "use --utility regression to predict numbers"
-
 
 def read_labels(
-    train: Table,
-    test: Table | None,
-    label: str,
-    *,
-    regression: bool,
-    classes: bool = False,
-    instead: str = INSTEAD,
+    train: Table, test: Table | None, roles: Roles, *, regression: bool
 ) -> tuple[AnyArray, AnyArray | None]:
     """Return the labels of both tables: integers or text for classes, float64 for regression.
 
-    Parameters
-    ----------
-    train, test : Table
-    label : str
-        Their column.
-    regression : bool
-        Whether it is a number to be predicted.
-    classes : bool, default=False
-        Whether numbers are the names of classes, whatever they look like; they are then read as text.
-    instead : str
-        What to do where numbers were found and classes are needed.
-
-    Raises
-    ------
-    ValueError
-        If there are gaps, numbers where classes should be or the other way round, a class for each row, or no label
-        of the test rows among those of the training rows.
+    Gaps are errors, as are numbers where classes should be or the other way round, a class for each row, and test rows
+    without a label that training rows have. Numbers that are said to be names of classes are read as text.
     """
+    label = roles.label
     tables = [train] if test is None else [train, test]
     for table in tables:
         check_kind(table, label)
@@ -70,14 +48,14 @@ def read_labels(
     if regression:
         read: list[AnyArray] = [as_responses(table, label) for table in tables]
         return read[0], read[1] if test is not None else None
-    exact = [None if classes else as_integers(table, label) for table in tables]
-    if any(one is None for one in exact):
-        read = [_as_names(table, label, classes=classes, instead=instead) for table in tables]
-    else:
-        read = [one for one in exact if one is not None]
+    exact = [None if roles.classes else as_integers(table, label) for table in tables]
+    read = [one for one in exact if one is not None]
+    if len(read) < len(tables):
+        instead = roles.instead_of_numbers
+        read = [_as_names(table, label, classes=roles.classes, instead=instead) for table in tables]
     counts = pd.Series(read[0]).value_counts()
     numbers = None if read[0].dtype == object else counts.index.to_numpy()
-    check_classes(counts.to_numpy(), numbers, label, train.name, instead)
+    check_classes(counts.to_numpy(), numbers, roles, train.name)
     if test is not None:
         check_known(set(counts.index), set(pd.unique(read[1])), label, (train.name, test.name))
     return read[0], read[1] if test is not None else None
@@ -127,20 +105,9 @@ def _as_names(table: Table, label: str, *, classes: bool, instead: str = INSTEAD
     return as_words(table, label, ())
 
 
-def check_classes(counts: AnyArray, numbers: AnyArray | None, label: str, name: str, instead: str = INSTEAD) -> None:
-    """Turn down labels that are not classes.
-
-    Parameters
-    ----------
-    counts : int array of shape (n_classes,)
-        How many rows have each label.
-    numbers : int array of shape (n_classes,), optional
-        The labels, where they are numbers.
-    label, name : str
-        What messages call the column, and the table.
-    instead : str
-        What to do about numbers.
-    """
+def check_classes(counts: AnyArray, numbers: AnyArray | None, roles: Roles, name: str) -> None:
+    """Turn down labels of a table that are not classes, by how many rows have each; `numbers` where they are such."""
+    label, instead = roles.label, roles.instead_of_numbers
     n_rows = int(np.sum(counts))
     if len(counts) == n_rows and n_rows > 2:
         fix = instead if numbers is not None else "choose another column with --label"

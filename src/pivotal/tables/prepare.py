@@ -117,7 +117,7 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
             train.check_column(name, f"--{option}")
     train, test, amounts = _with_numbers(train, test, roles)
     choice = choose(train, roles)
-    kinds, treatments = choice.kinds, dict(choice.treatments)
+    treatments = dict(choice.treatments)
     used = choice.features()
     training = Training.of(train, used, roles, choice)
     asked = set() if roles.features is None else set(matching(train, roles.features, "--features"))
@@ -127,18 +127,13 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
     if not used and not train.beside:
         raise no_features(train.name, label, treatments, off=roles.embedding.off)
     if test is not None:
-        columns = set(test.columns)
-        for name in (*used, label):
-            if name not in columns:
-                raise ValueError(f"{test.name} has no column {name!r}, which {train.name} has; test rows need it too.")
+        check_columns([*used, label], test.columns, (train.name, test.name))
     embedded = {name: kind for name, kind in used.items() if name in choice.embedded}
     X, X_test, done, unknown = build(training.only(used), test, embedded, choice)
     for name, remark in [*amounts.items(), *choice.remarks.items()]:
         if name in done:
             done[name] += f"; {remark}"
-    y, y_test = read_labels(
-        train, test, label, regression=regression, classes=roles.classes, instead=roles.instead_of_numbers
-    )
+    y, y_test = read_labels(train, test, roles, regression=regression)
     done[label] = "predicted, a number" if regression else classes_in_words(len(pd.unique(y)))
     return Prepared(
         X,
@@ -147,14 +142,22 @@ def prepare(train: Table, test: Table | None, roles: Roles, *, regression: bool 
         y_test,
         ids=_ids(train, roles.id),
         owners=None if roles.owner is None else row_names(train, roles.owner, "--owner"),
-        text=_readable(train, [name for name, kind in kinds.items() if kind == "text"]),
-        images=_pictures(train, [name for name, kind in kinds.items() if kind == "image"]),
+        text=_readable(train, [name for name, kind in choice.kinds.items() if kind == "text"]),
+        images=next((as_pictures(train, name) for name, kind in choice.kinds.items() if kind == "image"), None),
         treatments=(
             *(Treatment(name, kind, done.get(name, what)) for name, (kind, what) in treatments.items()),
             *(Treatment(name, "vector", done[name]) for name in train.beside),
         ),
         unknown=unknown,
     )
+
+
+def check_columns(wanted: Sequence[str], there: Sequence[str], names: tuple[str, str]) -> None:
+    """Turn down test rows without a column that is needed; `names` are those of the training and of the test table."""
+    known = set(there)
+    missing = next((column for column in wanted if column not in known), None)
+    if missing is not None:
+        raise ValueError(f"{names[1]} has no column {missing!r}, which {names[0]} has; test rows need it too.")
 
 
 def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table, Table | None, dict[str, str]]:
@@ -239,7 +242,3 @@ def _readable(table: Table, columns: list[str]) -> list[str] | None:
         "; ".join(f"{name}: {cell}" for name, cell in zip(columns, cells, strict=True) if cell is not None)
         for cells in zip(*parts, strict=True)
     ]
-
-
-def _pictures(table: Table, columns: list[str]) -> list[Any] | None:
-    return as_pictures(table, columns[0]) if columns else None

@@ -15,17 +15,18 @@ from typing import IO, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pivotal.tables import _remote
+from pivotal.core.urls import is_url, locate, readable_errors
 from pivotal.tables._arrays import as_table, load_npy, load_npz
 from pivotal.tables._columnar import read_feather, read_parquet
 from pivotal.tables._databases import parts_of, read_duckdb, read_excel, read_sqlite
-from pivotal.tables._delimited import Text, read_csv
+from pivotal.tables._delimited import read_csv
 from pivotal.tables._file_names import FORMATS, format_of, is_pair
 from pivotal.tables._folders import folder_kind, from_one_folder, is_dataset, read_dataset, read_images, split_of
 from pivotal.tables._json_lines import read_json
 from pivotal.tables._limits import Limit
 from pivotal.tables._packed import unpacked
-from pivotal.tables._remote import RemoteFile, is_pattern, is_url
+from pivotal.tables._phrases import first_line
+from pivotal.tables._remote import RemoteFile, expand, is_pattern
 from pivotal.tables.table import Table
 
 __all__ = ["FORMATS", "MAX_ROWS", "format_of", "is_pair", "parts_of", "read", "read_many", "with_rows"]
@@ -71,8 +72,7 @@ def read_many(
     tables: list[Table] = []
     for file in files:
         room = max_rows - sum(len(table) for table in tables)
-        one = _Options(Limit(room, max_rows), delimiter, encoding, _check_decimal(decimal), header)
-        tables.append(_read(file, one))
+        tables.append(_read(file, _Options(Limit(room, max_rows), delimiter, encoding, decimal, header)))
     return _together(tables, " ".join(paths)), [file if isinstance(file, str) else file.name for file in files]
 
 
@@ -95,25 +95,31 @@ def read(
     max_rows, delimiter, encoding, decimal, header
         As in `read_many`.
     """
-    return _read(path, _Options(Limit(max_rows), delimiter, encoding, _check_decimal(decimal), header))
+    return _read(path, _Options(Limit(max_rows), delimiter, encoding, decimal, header))
 
 
-def _check_decimal(decimal: str) -> str:
-    if decimal not in (".", ","):
-        raise ValueError(f"--decimal must be . or , as it stands before the decimals; got {decimal!r}.")
-    return decimal
+class _Options(NamedTuple):
+    """How to read a file."""
+
+    limit: Limit
+    delimiter: str | None
+    encoding: str
+    decimal: str
+    header: bool
 
 
 def _read(path: str | RemoteFile, options: _Options) -> Table:
+    if options.decimal not in (".", ","):
+        raise ValueError(f"--decimal must be . or , as it stands before the decimals; got {options.decimal!r}.")
     if path == "-":
-        text = _read_text(sys.stdin.buffer, "standard input", options.delimiter, options)
-        return with_rows(_text_table(text, "standard input", "csv", None, options))
-    name = path if isinstance(path, str) else path.name
+        return with_rows(_read_text(sys.stdin.buffer, "standard input", "csv", None, options))
     if isinstance(path, str):
         found = _read_folder(path, options.limit)
         if found is not None:
             return with_rows(found)
-    file = _place(parts_of(path)[0]) if isinstance(path, str) else path
+        name, file = path, _place(parts_of(path)[0])
+    else:
+        name, file = path.name, path
     if isinstance(file, Path) and file.is_dir():
         with _readable_errors(file, name):
             pass
@@ -135,20 +141,6 @@ def _read_folder(path: str, limit: Limit) -> Table | None:
     return read_images(Path(path), path, limit) if kind == "images" else None
 
 
-class _Options(NamedTuple):
-    """How to read a file."""
-
-    limit: Limit
-    delimiter: str | None
-    encoding: str
-    decimal: str
-    header: bool
-
-
-def _read_text(stream: IO[bytes], name: str, delimiter: str | None, options: _Options) -> Text:
-    return read_csv(stream, name, delimiter, options.encoding, options.limit, header=options.header)
-
-
 @contextlib.contextmanager
 def _in_one_sentence(name: str, kind: str) -> Iterator[None]:
     """Say what is wrong with the content of a file."""
@@ -159,18 +151,23 @@ def _in_one_sentence(name: str, kind: str) -> Iterator[None]:
     except pa.ArrowMemoryError as error:
         raise MemoryError(str(error)) from error
     except pa.ArrowException as error:
-        raise ValueError(f"{name} is not a {kind} file, or damaged ({first_line(error)}).") from error
+        raise damaged(name, kind, error) from error
+
+
+def damaged(name: str, kind: str, error: Exception) -> ValueError:
+    """Return an error about a file that Arrow cannot read."""
+    return ValueError(f"{name} is not a {kind} file, or damaged ({first_line(error)}).")
 
 
 def _place(path: str) -> File:
-    return RemoteFile(path, *_remote.locate(path)) if is_url(path) and not is_pair(path) else Path(path)
+    return RemoteFile(path, *locate(path)) if is_url(path) and not is_pair(path) else Path(path)
 
 
 @contextlib.contextmanager
 def _readable_errors(file: File, name: str) -> Iterator[None]:
     """Say in one sentence why a file cannot be read."""
     if isinstance(file, RemoteFile):
-        with _remote.readable_errors(name):
+        with readable_errors(name):
             yield
         return
     try:
@@ -188,18 +185,17 @@ def _readable_errors(file: File, name: str) -> Iterator[None]:
         raise kind(f"cannot read {name}: {error.strerror or first_line(error)}.") from error
 
 
-def _read_delimited(file: File, path: str, kind: str, options: _Options) -> Table:
+def _read_text_file(file: File, path: str, kind: str, options: _Options) -> Table:
     with _opened(file) as stream:
-        wanted = "\t" if kind == "tsv" and options.delimiter is None else options.delimiter
-        return _text_table(_read_text(stream, path, wanted, options), path, kind, file, options)
+        return _read_text(stream, path, kind, file, options)
 
 
-def _read_json(file: File, path: str, kind: str, options: _Options) -> Table:
-    with _opened(file) as stream:
-        return _text_table(read_json(stream, path, options.encoding, options.limit), path, kind, file, options)
-
-
-def _text_table(text: Text, path: str, kind: str, file: File | None, options: _Options) -> Table:
+def _read_text(stream: IO[bytes], path: str, kind: str, file: File | None, options: _Options) -> Table:
+    if kind in ("json", "jsonl"):
+        text = read_json(stream, path, options.encoding, options.limit)
+    else:
+        delimiter = "\t" if kind == "tsv" and options.delimiter is None else options.delimiter
+        text = read_csv(stream, path, delimiter, options.encoding, options.limit, header=options.header)
     return Table(
         text.cells,
         path,
@@ -220,53 +216,34 @@ def _opened(file: File) -> Iterator[IO[bytes]]:
         yield content
 
 
-@contextlib.contextmanager
-def _for_arrow(file: File) -> Iterator[Any]:
-    """Hand a file to Arrow, which opens those of this machine itself."""
-    if isinstance(file, Path):
-        yield file
-    else:
-        with file.open() as stream:
-            yield stream
-
-
 def _folder(file: File) -> Path | None:
     return file.parent if isinstance(file, Path) else None
 
 
-def _read_parquet(file: File, path: str, kind: str, options: _Options) -> Table:
-    with _for_arrow(file) as source:
-        return Table(read_parquet(source, path, options.limit), path, kind, folder=_folder(file))
-
-
-def _read_feather(file: File, path: str, kind: str, options: _Options) -> Table:
-    with _for_arrow(file) as source:
-        return Table(read_feather(source, path, options.limit), path, kind, folder=_folder(file))
+def _read_columnar(file: File, path: str, kind: str, options: _Options) -> Table:
+    read_one = read_parquet if kind == "parquet" else read_feather
+    source: Any = contextlib.nullcontext(file) if isinstance(file, Path) else file.open()  # Arrow opens those of here
+    with source as content:
+        return Table(read_one(content, path, options.limit), path, kind, folder=_folder(file))
 
 
 def _read_database(file: File, path: str, kind: str, options: _Options) -> Table:
     """Read spreadsheets and databases, which are opened by name."""
     if not isinstance(file, Path):
         raise ValueError(f"{path} must be a file of this machine; copy it here first.")
-    if kind == "sqlite" and not _begins_with(file, b"SQLite format 3\0"):
-        kind = "duckdb"  # .db is what many call their files
+    if kind == "sqlite":
+        with file.open("rb") as stream:
+            if stream.read(16) != b"SQLite format 3\0":
+                kind = "duckdb"  # .db is what many call their files
     read_one = {"excel": read_excel, "sqlite": read_sqlite, "duckdb": read_duckdb}[kind]
     return Table(read_one(file, path, parts_of(path)[1], options.limit), path, kind, folder=file.parent)
 
 
-def _begins_with(file: Path, mark: bytes) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(len(mark)) == mark
-
-
-def _read_npz(file: File, path: str, kind: str, options: _Options) -> Table:
+def _read_arrays(file: File, path: str, kind: str, options: _Options) -> Table:
     with _opened(file) as stream:
-        return as_table(load_npz(stream, path, options.limit), path, kind, _folder(file))
-
-
-def _read_npy(file: File, path: str, kind: str, options: _Options) -> Table:
-    with _opened(file) as stream:
-        return as_table({"X": load_npy(stream, path, options.limit)}, path, kind, _folder(file))
+        limit = options.limit
+        arrays = load_npz(stream, path, limit) if kind == "npz" else {"X": load_npy(stream, path, limit)}
+        return as_table(arrays, path, kind, _folder(file))
 
 
 def _read_pair(path: str, limit: Limit) -> Table:
@@ -280,18 +257,10 @@ def _read_pair(path: str, limit: Limit) -> Table:
 
 
 _READERS: Final[dict[str, Callable[[File, str, str, _Options], Table]]] = {
-    "csv": _read_delimited,
-    "tsv": _read_delimited,
-    "jsonl": _read_json,
-    "json": _read_json,
-    "parquet": _read_parquet,
-    "feather": _read_feather,
-    "npz": _read_npz,
-    "npy": _read_npy,
-    "stream": _read_feather,
-    "excel": _read_database,
-    "sqlite": _read_database,
-    "duckdb": _read_database,
+    **dict.fromkeys(("csv", "tsv", "jsonl", "json"), _read_text_file),
+    **dict.fromkeys(("parquet", "feather", "stream"), _read_columnar),
+    **dict.fromkeys(("npz", "npy"), _read_arrays),
+    **dict.fromkeys(("excel", "sqlite", "duckdb"), _read_database),
 }
 
 
@@ -300,7 +269,7 @@ def _expand(path: str) -> Sequence[str | RemoteFile]:
     if path == "-" or is_pair(path) or is_dataset(path) or parts_of(path)[1] is not None:
         return [path]
     if is_url(path):
-        return _remote.expand(path)
+        return expand(path)
     if Path(path).exists() or not is_pattern(path):
         return [path]
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  patterns may be absolute
@@ -329,24 +298,25 @@ def _together(tables: list[Table], name: str) -> Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(f"{name} must have the same types in every file ({first_line(error)}).") from error
     lines = None
-    alike = all(_read_settings(table) == _read_settings(first) for table in tables)
-    if alike and all(table.lines is not None for table in tables):
+    alike = {(table.format, table.delimiter, *table.columns) for table in tables}
+    if len(alike) == 1 and all(table.lines is not None for table in tables):
         lines = pa.chunked_array([chunk for table in tables for chunk in table.lines.chunks])
     return replace(first, cells=cells, name=name, lines=lines, places=None)
 
 
-def _read_settings(table: Table) -> tuple[str, str, list[str]]:
-    return table.format, table.delimiter, table.columns
-
-
 def with_rows(table: Table) -> Table:
     """Return a table that has rows, and a name for each column; raise where it does not."""
-    twice = repeated(table.columns)
-    if twice:
-        raise ValueError(f"{table.name} must have a name for each column; {twice[0]!r} occurs twice. Rename one.")
+    check_names(table.columns, table.name)
     if len(table) == 0:
         raise ValueError(f"{table.name} has no rows; give at least one beside the header.")
     return table
+
+
+def check_names(columns: Sequence[str], name: str) -> None:
+    """Raise where two columns of a table have one name."""
+    twice = next((column for column, n_times in Counter(columns).items() if n_times > 1), None)
+    if twice is not None:
+        raise ValueError(f"{name} must have a name for each column; {twice!r} occurs twice. Rename one.")
 
 
 def _several_in(name: str) -> str:
@@ -359,13 +329,3 @@ def _several_in(name: str) -> str:
         return "; put blanks, not commas, between the files of a table"
     others = " ".join(part for part in parts if part != vectors)
     return f"; vectors of a table's rows go beside it: {others} --embeddings {vectors}"
-
-
-def repeated(names: Sequence[str]) -> list[str]:
-    """Return the names that occur more than once."""
-    return [name for name, n_times in Counter(names).items() if n_times > 1]
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error says, in one line without a full stop."""
-    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")

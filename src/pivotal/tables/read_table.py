@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pivotal.core.types import AnyArray
 from pivotal.tables._folders import cells_of_dataset
+from pivotal.tables._phrases import few
 from pivotal.tables.columns import GAPS
 from pivotal.tables.embedding import Embedding
 from pivotal.tables.prepare import Prepared, labelled, prepare
@@ -169,8 +170,9 @@ def usual_label(table: Table) -> str:
     if usual is not None and usual in table.columns:
         return usual
     table.check_labels_are_here()
-    columns = ", ".join(map(repr, table.columns[:8])) + (", ..." if len(table.columns) > 8 else "")
-    raise ValueError(f"label must name the column of {table.name} that holds the labels; its columns are {columns}.")
+    raise ValueError(
+        f"label must name the column of {table.name} that holds the labels; its columns are {few(table.columns)}."
+    )
 
 
 def as_table(source: Any, *, folder: str | Path | None = None, **reading: Any) -> Table:

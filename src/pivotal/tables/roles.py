@@ -12,10 +12,11 @@ import pyarrow as pa
 from pivotal.core.types import FloatArray
 from pivotal.tables.columns import GAPS, Kind, as_numbers, as_text, is_prose, profile
 from pivotal.tables.embedding import USUAL, Embedding, kinds_of
-from pivotal.tables.label_column import INSTEAD
 from pivotal.tables.table import Table
 
-__all__ = ["FEATURES", "ColumnChoice", "Roles", "Treatment", "choose", "embed_what_there_is", "matching"]
+__all__ = ["FEATURES", "INSTEAD", "ColumnChoice", "Roles", "Treatment", "choose", "embed_what_there_is", "matching"]
+
+INSTEAD: Final = "use --utility regression to predict numbers"
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,12 @@ def choose(train: Table, roles: Roles) -> ColumnChoice:
     wanted = None if roles.features is None else set(matching(train, roles.features, "--features"))
     ignored = set(matching(train, roles.ignore, "--ignore"))
     said: dict[str, Kind] = {}
-    named: tuple[tuple[Kind, Collection[str]], ...] = (
-        ("category", roles.categorical),
-        ("text", roles.text),
-        ("image", roles.image),
+    named: tuple[tuple[Kind, Collection[str], str], ...] = (
+        ("category", roles.categorical, "--categorical"),
+        ("text", roles.text, "--text"),
+        ("image", roles.image, "--image"),
     )
-    for kind, columns in named:
-        option = "--categorical" if kind == "category" else f"--{kind}"
+    for kind, columns, option in named:
         said |= dict.fromkeys(matching(train, columns, option), kind)
     treatments: dict[str, tuple[str, str]] = {}
     looked_at: list[str] = []

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._dialect import Dialect, with_cell
+from pivotal.tables._phrases import few
 
 MATRIX: Final = b"pivotal.shape"  # metadata of a column that is an array of more than one dimension
 
@@ -103,7 +104,7 @@ class Table:
         self.check_labels_are_here()
         folded = {column.casefold(): column for column in self.columns}
         close = difflib.get_close_matches(name.casefold(), folded, n=1)
-        hint = f"did you mean {folded[close[0]]!r}?" if close else f"its columns are {_few(self.columns)}."
+        hint = f"did you mean {folded[close[0]]!r}?" if close else f"its columns are {few(self.columns)}."
         if self.written and 2 * sum(map(_is_number, self.columns)) >= len(self.columns):
             hint += " If its first line is a row, and names no columns, say --no-header."
         raise ValueError(f"{self.name} has no column {name!r}, which {option} names; {hint}")
@@ -236,7 +237,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")

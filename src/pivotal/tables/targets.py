@@ -63,7 +63,7 @@ def whole(path: str) -> Iterator[IO[bytes]]:
         If it cannot be written; nothing is left behind.
     """
     if path == "-":
-        try:
+        with _in_one_sentence("to standard output"):
             sys.stdout.flush()
             raw = getattr(sys.stdout, "buffer", None)  # a notebook has none
             stream = io.BytesIO() if raw is None else raw
@@ -71,23 +71,26 @@ def whole(path: str) -> Iterator[IO[bytes]]:
             if raw is None:
                 sys.stdout.write(stream.getvalue().decode())
             stream.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OSError(f"cannot write to standard output: {error.strerror or error}.") from error
         return
     target = target_of(path)
     if is_stream(path):
-        try:
-            with Path(path).open("wb") as file:  # as it is written: what /dev/fd/63 leads to cannot be opened
-                yield file
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OSError(f"cannot write {path}: {error.strerror or error}.") from error
+        # As it is written: what /dev/fd/63 leads to cannot be opened.
+        with _in_one_sentence(path), Path(path).open("wb") as file:
+            yield file
         return
     with atomic_open(target, path) as target_file, packed(target_file, target.suffix.lower()) as content:
         yield content
+
+
+@contextlib.contextmanager
+def _in_one_sentence(where: str) -> Iterator[None]:
+    """Say what cannot be written; a pipe without a reader ends the command in its own way."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(f"cannot write {where}: {error.strerror or error}.") from error
 
 
 def is_stream(path: str) -> bool:

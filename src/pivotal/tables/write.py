@@ -17,15 +17,17 @@ from typing import IO, Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet as pq
 
 from pivotal.core.urls import local_path
 from pivotal.results.value_record import table_of
 from pivotal.results.values import Values
+from pivotal.tables._cells import convert, without_gaps
 from pivotal.tables._databases import need_openpyxl, write_sheet
 from pivotal.tables._dialect import Dialect
-from pivotal.tables._typed import typed
+from pivotal.tables.columns import GAPS
 from pivotal.tables.read import format_of, is_pair
 from pivotal.tables.table import Table, to_arrays, without_matrices
 from pivotal.tables.targets import check_target, is_stream, whole
@@ -42,6 +44,8 @@ __all__ = [
 _CHUNK: Final = 10_000  # rows turned into Python objects at a time
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+_INTEGER: Final = r"^[+-]?[0-9]{1,18}$"
+_TRUTH: Final = r"(?i)^(?:true|false)$"
 
 
 def write_table(table: Table, path: str, *, safe: bool = False, form: str | None = None) -> None:
@@ -75,7 +79,7 @@ def write_table(table: Table, path: str, *, safe: bool = False, form: str | None
         else:
             lines = table.lines if table.format in ("json", "jsonl") else None
             plain = without_matrices(table) if kind in ("json", "jsonl") else table.cells
-            cells = typed(table) if table.written else plain
+            cells = _typed(table) if table.written else plain
             _encode(cells, stream, kind, ",", safe, lines)
 
 
@@ -114,6 +118,42 @@ def _ended(header: list[str], lines: Any, newline: str) -> Iterator[str]:
         before = line
     if before is not None:
         yield before
+
+
+def _typed(table: Table) -> pa.Table:
+    """Return the cells of a CSV file as a file with types holds them: numbers, truth values, text.
+
+    A column becomes what it is read as, so that the rows have the same values in every format. Gaps in columns of
+    numbers and truth values become nulls; text stays as it is written, codes with leading zeros among it.
+    """
+    columns: dict[str, Any] = {}
+    for cells in convert(table, table.columns, GAPS):
+        for place, name in enumerate(cells.names):
+            column = table.column(name)
+            if cells.wrong is not None and cells.wrong[place].any():
+                columns[name] = _truth(column)
+            elif np.isnan(cells.numbers[place]).all():
+                columns[name] = column
+            else:
+                columns[name] = _numbers(column, cells.numbers[place])
+    return pa.table([columns[name] for name in table.columns], names=table.columns)
+
+
+def _numbers(column: Any, numbers: Any) -> Any:
+    """Return integers where all are, else floats; text where neither holds what is written."""
+    text = pc.utf8_trim_whitespace(without_gaps(column, GAPS))
+    if pc.all(pc.match_substring_regex(text, _INTEGER)).as_py():
+        return pc.utf8_ltrim(text, "+").cast(pa.int64())
+    if not np.isfinite(numbers[~np.isnan(numbers)]).all() or (np.abs(numbers) >= 2.0**53).any():
+        return column  # as a float would not tell large integers apart
+    return pa.array(numbers, from_pandas=True)
+
+
+def _truth(column: Any) -> Any:
+    text = pc.utf8_trim_whitespace(without_gaps(column, GAPS))
+    if not pc.all(pc.match_substring_regex(text, _TRUTH)).as_py():
+        return column
+    return pc.equal(pc.utf8_lower(text), "true")
 
 
 def _write_arrays(table: Table, path: str, kind: str) -> None:
