@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import platform
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NoReturn
 
 from pivotal.cli._failures import BROKEN_PIPE, INTERRUPTED, Failure, explain_failure, wants_traceback
 from pivotal.cli._parser import Parser
-from pivotal.cli._warnings import one_line_warnings
 
 _EPILOG: Final = """\
 example:
@@ -63,16 +64,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     options = argparse.Namespace()
     try:
-        with one_line_warnings():
+        with _one_line_warnings():
             status = _run(words, options)
         sys.stdout.flush()  # a closed pipe must be noticed here, not while the interpreter shuts down
     except BaseException as error:  # noqa: BLE001  every end has its exit code and its sentence
+        verbose = getattr(options, "verbose", False) or "--verbose" in words
         failure = explain_failure(error, has_verbose=hasattr(options, "verbose"))
-        if failure.sentence and failure.code != INTERRUPTED and wants_traceback(verbose=_is_verbose(words, options)):
+        if failure.sentence and failure.code != INTERRUPTED and wants_traceback(verbose=verbose):
             traceback.print_exception(error)
         _print_failure(failure, ends_process=argv is None)
         return failure.code
     return status
+
+
+@contextlib.contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """Print warnings as `pivotal: warning: ...` on stderr for a while, without the code that gave them."""
+    before = warnings.showwarning
+    warnings.showwarning = _say
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
+def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"pivotal: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _run(words: list[str], options: argparse.Namespace) -> int:
@@ -87,10 +104,6 @@ def _run(words: list[str], options: argparse.Namespace) -> int:
         return 0
     status: int | None = options.run(options)
     return status or 0
-
-
-def _is_verbose(words: list[str], options: argparse.Namespace) -> bool:
-    return getattr(options, "verbose", False) or "--verbose" in words
 
 
 def _print_failure(failure: Failure, *, ends_process: bool) -> None:

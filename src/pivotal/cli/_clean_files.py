@@ -6,15 +6,14 @@ import argparse
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from pivotal.cli._work import Data
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors
-    from pivotal.cli._work import Data
     from pivotal.core.types import IndexArray
     from pivotal.tables import Table
-
-__all__ = ["describe_count", "rounded", "suspect_frame", "table_of_labels", "write_suspects"]
 
 
 def table_of_labels(table: Table, names: list[str], gaps: Collection[str]) -> pd.DataFrame:
@@ -163,16 +162,7 @@ def corrected(options: argparse.Namespace, data: Data, found: LabelErrors) -> Ta
 
 
 def numbers_as_written(numbers: list[float], found: LabelErrors, *, decimal: str | None) -> list[Any]:
-    """Return suggested numbers as cells: six digits, integers where all are, text for text files.
-
-    Parameters
-    ----------
-    numbers : list of float
-    found : LabelErrors
-        With the numbers as given.
-    decimal : str or None
-        What text files write before decimals; None for typed tables.
-    """
+    """Return suggested numbers as cells: six digits, integers where all are, text where `decimal` is a text file's."""
     integers = bool((found.given % 1 == 0).all())
     known = set(found.given.tolist())
     # A suspect that keeps its number keeps how it is written.

@@ -48,22 +48,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def connected(address: str, screen: Screen) -> Iterator[None]:
-    """Compute on a cluster for a while; the connection, and a cluster that was started for it, are closed in any case.
-
-    Parameters
-    ----------
-    address : str
-        Of a scheduler, or `local`, or `local:N`.
-    screen : Screen
-        Told where to watch the cluster.
-
-    Raises
-    ------
-    ImportError
-        If Dask is not installed.
-    OSError
-        If there is no scheduler at the address, or if workers die.
-    """
+    """Compute on a cluster for a while; the connection, and a cluster that was started, are closed in any case."""
     try:
         import distributed
     except ImportError as error:

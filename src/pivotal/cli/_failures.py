@@ -20,8 +20,6 @@ from typing import Final, NamedTuple
 
 from pivotal.cli._parser import UsageError
 
-__all__ = ["BAD_INPUT", "BROKEN_PIPE", "BUG", "INTERRUPTED", "Failure", "explain_failure", "wants_traceback"]
-
 BAD_INPUT: Final = 2
 BUG: Final = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED: Final = 130
@@ -51,14 +49,7 @@ class Failure(NamedTuple):
 
 
 def explain_failure(error: BaseException, *, has_verbose: bool) -> Failure:
-    """Say what an exception means to the user.
-
-    Parameters
-    ----------
-    error : BaseException
-    has_verbose : bool
-        Whether the command has an option `--verbose`, which shows where a bug is.
-    """
+    """Say what an exception means to the user of a command that has, or has not, an option `--verbose`."""
     if _was_interrupted(error):
         return Failure(INTERRUPTED, "interrupted")
     if isinstance(error, BrokenPipeError):

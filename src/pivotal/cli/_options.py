@@ -18,6 +18,11 @@ def add_file(group: Any, *flags: str, **settings: Any) -> None:
     group.add_argument(*flags, **settings).complete = FILE
 
 
+def add_names(group: Any, flag: str, metavar: str, what: str) -> None:
+    """Add an option that takes several names with commas between them, none of them by default."""
+    group.add_argument(flag, type=names, default=[], metavar=metavar, help=what)
+
+
 def output(name: str) -> str:
     """Return where to write: the names that systems give to standard output all mean `-`."""
     return "-" if name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else name
@@ -48,20 +53,13 @@ def add_table(parser: Parser, what: str = "table to value") -> None:
         "--decimal", default=".", choices=(".", ","), help="before the decimals in text files (default: %(default)s)"
     )
     group.add_argument("--no-header", action="store_true", help="CSV has no header: columns are called c0, c1, ...")
-    group.add_argument(
-        "--na",
-        type=names,
-        default=[],
-        metavar="TEXT,...",
-        help="strings to treat as missing, beside NA, NaN, null, ?, ...",
-    )
-    group.add_argument(
+    add_names(group, "--na", "TEXT,...", "strings to treat as missing, beside NA, NaN, null, ?, ...")
+    add_names(
+        group,
         "--embeddings",
-        type=names,
-        default=[],
-        metavar="FILE,...",
-        help="vectors of the rows in a .npy, .npz or .parquet file, in the order of the table; matched by names "
-        "where the file has them",
+        "FILE,...",
+        "vectors of the rows in a .npy, .npz or .parquet file, in the order of the table; matched by names where the "
+        "file has them",
     )
     group.add_argument(
         "--max-rows", type=int, metavar="N", help="refuse tables with more rows (default: 1000000; none on a cluster)"
@@ -81,27 +79,17 @@ def add_columns(parser: Parser, *, owner: str | None = "whose row it is, for the
     if owner:
         group.add_argument("--owner", metavar="COLUMN", help=owner)
     group.add_argument("--features", type=names, metavar="COLUMN,...", help="columns to use (default: all that can be)")
-    group.add_argument("--ignore", type=names, default=[], metavar="COLUMN,...", help="columns to omit")
-    group.add_argument(
-        "--categorical", type=names, default=[], metavar="COLUMN,...", help="columns to one-hot encode in any case"
-    )
-    group.add_argument(
-        "--text", type=names, default=[], metavar="COLUMN,...", help="columns to show beside the rows, not to use"
-    )
-    group.add_argument(
-        "--image",
-        type=names,
-        default=[],
-        metavar="COLUMN,...",
-        help="columns of image paths, relative to the table; shown in the report",
-    )
-    group.add_argument(
-        "--numbers",
-        type=names,
-        default=[],
-        metavar="COLUMN,...",
-        help="columns of numbers as people write them: 1,250.50, 12%%, $3, (4.00); '*' is all that look like that",
-    )
+    for flag, what in (
+        ("--ignore", "columns to omit"),
+        ("--categorical", "columns to one-hot encode in any case"),
+        ("--text", "columns to show beside the rows, not to use"),
+        ("--image", "columns of image paths, relative to the table; shown in the report"),
+        (
+            "--numbers",
+            "columns of numbers as people write them: 1,250.50, 12%%, $3, (4.00); '*' is all that look like that",
+        ),
+    ):
+        add_names(group, flag, "COLUMN,...", what)
     group.add_argument("--dates", action="store_true", help="make features of dates: time passed, year, week, day")
     group.add_argument(
         "--unlabelled",
@@ -169,15 +157,9 @@ def add_held_out(parser: Parser, test: str, split: str) -> None:
 
 
 def add_valuation(parser: Parser, *, semivalue: str = "banzhaf", method: str = "--method") -> None:
-    """Add what `pivotal.value` takes; whatever is omitted keeps the library's own default.
+    """Add what `pivotal.value` takes; whatever is omitted keeps the library's own default, of which the help says one.
 
-    Parameters
-    ----------
-    parser : Parser
-    semivalue : str
-        What the help says is the default.
-    method : str
-        What the option for the method of valuation is called, where another method is chosen by ``--method``.
+    The option for the method of valuation is called otherwise where another method is chosen by ``--method``.
     """
     group = parser.add_argument_group("valuation (as in pivotal.value)")
     group.add_argument("-k", "--k", type=int, help="number of neighbours that vote (default: 5)")
@@ -219,14 +201,8 @@ def add_output(parser: Parser, what: str, *, rows: bool = False) -> None:
     group = parser.add_argument_group("output")
     kinds = "in any format that is read" if rows else ".csv, .tsv, .parquet, .feather, .json or .jsonl"
     needed = "" if rows else "; without it they are only printed"
-    add_file(
-        group,
-        "-o",
-        "--out",
-        type=output,
-        metavar="FILE",
-        help=f"{what}, {kinds}; - is standard output{needed}",
-    )
+    about = f"{what}, {kinds}; - is standard output{needed}"
+    add_file(group, "-o", "--out", type=output, metavar="FILE", help=about)
     group.add_argument("--format", choices=WRITABLE, help="for standard output (default: csv)")
     group.add_argument("--safe-csv", action="store_true", help="quote cells that a spreadsheet would take for formulas")
 

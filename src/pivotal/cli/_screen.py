@@ -19,13 +19,7 @@ _MOST = 100  # lines about columns
 
 
 class Screen:
-    """Where the words of one run go.
-
-    Parameters
-    ----------
-    options : Namespace
-        With `quiet`, `verbose` and `out`.
-    """
+    """Where the words of one run go."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.quiet, self.verbose = options.quiet, options.verbose
@@ -94,16 +88,7 @@ def print_table(
 ) -> None:
     """Print a table, by way of rich where it is installed and a person looks, else in plain columns.
 
-    Parameters
-    ----------
-    title : str
-        May be empty.
-    header : sequence of str
-    rows : iterable of sequences
-    file : text stream, optional
-        Standard output by default.
-    widest : int, default=60
-        Longer cells are cut.
+    The title may be empty; cells longer than `widest` are cut.
     """
     cells = [[_cell(cell, widest) for cell in row] for row in rows]
     right = [all(_is_number(row[place]) for row in cells) for place in range(len(header))]
@@ -168,12 +153,11 @@ def _summed_up(treatments: Sequence[Treatment]) -> list[str]:
             runs[-1].append(one)
         else:
             runs.append([one])
-    named = [
-        (
-            _cell(run[0].column or "(no name)") + (f" ... {_cell(run[-1].column)} ({len(run)})" if run[1:] else ""),
-            run[0],
-        )
+    names = [
+        _cell(run[0].column or "(no name)") + (f" ... {_cell(run[-1].column)} ({len(run)})" if run[1:] else "")
         for run in runs
     ]
-    width = max((len(name) for name, _ in named), default=0)
-    return [f"  {name.ljust(width)}  {one.kind.ljust(8)}  {one.done}" for name, one in named]
+    width = max(map(len, names), default=0)
+    return [
+        f"  {name.ljust(width)}  {run[0].kind.ljust(8)}  {run[0].done}" for name, run in zip(names, runs, strict=True)
+    ]

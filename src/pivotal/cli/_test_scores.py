@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from pivotal.cli._screen import Screen
+from pivotal.cli._work import Data
+
 if TYPE_CHECKING:
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data
     from pivotal.core.types import IndexArray
 
 # Accuracy says little where one class is rare; the mean over the classes does.
@@ -15,16 +16,7 @@ _OF_CLASSES: Final = {"Accuracy": "accuracy", "Balanced accuracy": "balanced_acc
 
 
 class TestScores:
-    """A nearest-neighbour model with the options of the command, scored on the test rows.
-
-    Parameters
-    ----------
-    options : Namespace
-    screen : Screen
-        Hears the verdict.
-    data : Data
-        With test rows.
-    """
+    """A nearest-neighbour model with the options of the command, scored on the test rows."""
 
     def __init__(self, options: argparse.Namespace, screen: Screen, data: Data) -> None:
         ready = data.prepared

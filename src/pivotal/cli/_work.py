@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pivotal.cli._parser import UsageError
 from pivotal.cli._screen import Screen
@@ -20,48 +19,24 @@ if TYPE_CHECKING:
     from pivotal.tables.distributed import DistributedTable
     from pivotal.tables.embedding import Embedding
 
-# Options of the command line that are arguments of pivotal.value, and what they are called there.
-_SETTINGS: Final = {
-    "k": "k",
-    "utility": "utility",
-    "semivalue": "semivalue",
-    "weights": "weights",
-    "bits": "bits",
-    "metric": "metric",
-    "neighbors": "neighbors",
-    "tol": "tol",
-    "method": "method",
-}
-# Those that are parameters of the method, and what they are called there.
-_PARAMETERS: Final = {"samples": "n_samples", "target_se": "target_se", "max_time": "max_time"}
+# Options of the command line that are arguments of pivotal.value.
+_SETTINGS: Final = ("k", "utility", "semivalue", "weights", "bits", "metric", "neighbors", "tol", "method")
+# Those of values that rules do not use which choose rows by something else.
+OF_VALUES: Final = (
+    *("utility", "semivalue", "weights", "bits", "tol", "method", "params"),
+    *("samples", "target_se", "max_time"),
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """A table that was read, cut and prepared.
+class Data(NamedTuple):
+    """A table that was read, cut and prepared."""
 
-    Parameters
-    ----------
-    table : Table
-        All rows, as they were read.
-    rows : int array
-        Those that are valued: all but the rows held out.
-    prepared : Prepared
-        Their features and labels, and those of the test rows.
-    label : str
-        Name of the column that is predicted.
-    regression : bool
-        Whether it is a number.
-    files : tuple of str
-        Where the table was read from.
-    """
-
-    table: Table
-    rows: IndexArray
-    prepared: Prepared
-    label: str
-    regression: bool
-    files: tuple[str, ...] = ()
+    table: Table  # all rows, as they were read
+    rows: IndexArray  # those that are valued: all but the rows held out
+    prepared: Prepared  # their features and labels, and those of the test rows
+    label: str  # name of the column that is predicted
+    regression: bool  # whether it is a number
+    files: list[str]  # where the table was read from
 
     @property
     def name(self) -> str:
@@ -69,23 +44,12 @@ class Data:
         return self.table.name
 
 
-@dataclass(frozen=True, eq=False)
-class DistributedData:
-    """A table that workers read and prepare.
+class DistributedData(NamedTuple):
+    """A table that workers read and prepare."""
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    prepared : DistributedTable
-        Features and labels of its rows, and of the test rows.
-    regression : bool
-        Whether the label is a number.
-    """
-
-    name: str
-    prepared: DistributedTable
-    regression: bool
+    name: str  # what messages call it
+    prepared: DistributedTable  # features and labels of its rows, and of the test rows
+    regression: bool  # whether the label is a number
 
 
 def load(
@@ -99,20 +63,13 @@ def load(
 ) -> Data:
     """Read the table and the test rows, and make features of them.
 
-    Parameters
-    ----------
-    options : Namespace
-    screen : Screen
-    targets : tuple of str or None
-        Files that will be written: looked at first, so that nothing is computed in vain.
-    results : str, optional
-        The one among them that holds results rather than rows of the table.
-    instead_of_numbers : str, optional
-        What to do about labels that are numbers, where the command has no `--utility`.
-    no_features : iterable of pairs, optional
-        The option that names it and the name, of columns that are no features.
+    Files that will be written are looked at first, so that nothing is computed in vain; `results` is the one among them
+    that holds results rather than rows. `instead_of_numbers` says what to do about labels that are numbers, where the
+    command has no `--utility`; `no_features` are pairs of an option and the column that it names.
     """
     check_outputs(options, targets, results)
+    from dataclasses import replace
+
     import numpy as np
 
     from pivotal.tables import prepare, read_many, split
@@ -154,7 +111,7 @@ def load(
     if prepared.y_test is not None and not regression:
         screen.note_unknown(prepared.y, prepared.y_test)
     screen.detail(f"read and prepared in {time.perf_counter() - start:.2f} s; {prepared.X.shape[1]} features")
-    return Data(table, rows, prepared, label, regression, tuple(files))
+    return Data(table, rows, prepared, label, regression, files)
 
 
 def with_labels(screen: Screen, table: Table, label: str) -> Table:
@@ -190,9 +147,9 @@ def embedding_of(options: argparse.Namespace, *, progress: bool = False) -> Embe
     """Return what texts and images are made features by."""
     from pivotal.tables.embedding import Embedding
 
-    cache = False if options.embed_cache == "none" else options.embed_cache
-    chosen = {"batch_size": options.embed_batch, "device": options.embed_device, "cache": cache}
-    general = {name: choice for name, choice in chosen.items() if choice is not None}
+    general = given(options, batch_size="embed_batch", device="embed_device", cache="embed_cache")
+    if options.embed_cache == "none":
+        general["cache"] = False
     return Embedding.of(options.embed, **({"progress": progress} | options.embed_options | general))
 
 
@@ -272,6 +229,12 @@ def check_targets(options: argparse.Namespace, targets: tuple[str | None, ...], 
             check_rows_target(target)
 
 
+def check_report(path: str | None, example: str) -> None:
+    """Turn down a report that is no HTML file."""
+    if path is not None and not path.lower().endswith((".html", ".htm")):
+        raise UsageError(f"the report is an HTML file, for example --report {example}; got {path}.")
+
+
 def need_output(options: argparse.Namespace) -> None:
     """Turn down a command that makes a table and is not told where to put it."""
     if options.out is None:
@@ -309,27 +272,20 @@ def value_rows(
 ) -> Values:
     """Value the rows with the options given; those that were not keep the library's defaults, or `defaults`.
 
-    Parameters
-    ----------
-    options : Namespace
-    screen : Screen
-    data : Data or DistributedData
-    against_test : bool, default=True
-        Whether the test rows are the queries; otherwise, or without any, self-valuation.
-    defaults : mapping, optional
-        Arguments of `pivotal.value` that this command sets where nothing was said.
+    Test rows are the queries if `against_test` says so; otherwise, or without any, this is self-valuation.
     """
     from pivotal.core.config import config_context
     from pivotal.core.method_choice import method
     from pivotal.valuation.value import value
 
-    settings = {**(defaults or {}), **_chosen(options, _SETTINGS)}
-    parameters = {**(getattr(options, "params", None) or {}), **_chosen(options, _PARAMETERS)}
+    settings = {**(defaults or {}), **given(options, *_SETTINGS)}
+    of_sampling = given(options, n_samples="samples", target_se="target_se", max_time="max_time")
+    parameters = {**(getattr(options, "params", None) or {}), **of_sampling}
     if settings.get("method", "exact") != "exact":
         parameters["random_state"] = options.seed
     if parameters:
         settings["method"] = method(settings.get("method", "exact"), **parameters)
-    machine = _chosen(options, {"max_memory": "max_memory", "checkpoint": "checkpoint"})
+    machine = given(options, "max_memory", "checkpoint")
     prepared = data.prepared
     X_test, y_test = (prepared.X_test, prepared.y_test) if against_test else (None, None)
     if X_test is None and prepared.X.shape[0] < 2:
@@ -348,10 +304,16 @@ def value_rows(
     return values
 
 
-def _chosen(options: argparse.Namespace, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options that were given, under the names that the library has for them."""
-    found = {name: getattr(options, option, None) for option, name in names.items()}
+def given(options: argparse.Namespace, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return the options that were given; of those that are called otherwise in the library, under its names."""
+    called = {name: name for name in names} | renamed
+    found = {name: getattr(options, option, None) for name, option in called.items()}
     return {name: choice for name, choice in found.items() if choice is not None}
+
+
+def flags_given(options: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Return which of some options were given, as they are written."""
+    return [f"--{name.replace('_', '-')}" for name in given(options, *names)]
 
 
 def describe(values: Values, *, by_test: bool) -> str:
@@ -359,9 +321,8 @@ def describe(values: Values, *, by_test: bool) -> str:
     settings = dict(values.settings)
     if settings.get("method") == "exact" and not values.neighbors_exact:
         settings["method"] = "exact given these neighbours"
-    how = ", ".join(
-        f"{name} = {settings[name]}" for name in ("method", "semivalue", "utility", "k") if name in settings
-    )
+    said = (name for name in ("method", "semivalue", "utility", "k") if name in settings)
+    how = ", ".join(f"{name} = {settings[name]}" for name in said)
     by = f"by {values.n_queries} test rows" if by_test else "by each other"
     words = [f"{count_rows(len(values))} valued {by} ({how})"]
     if values.standard_error is not None:

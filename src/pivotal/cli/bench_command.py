@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
+from pivotal.cli._parser import Parser
 
 
 def describe(parser: Parser) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from pivotal.cli._options import add_folder
+from pivotal.cli._parser import Parser
+from pivotal.cli._screen import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pivotal.cli._parser import Parser
     from pivotal.embed import CachedModel
 
 _EXAMPLES: Final = """\
@@ -52,7 +52,8 @@ def run(options: argparse.Namespace) -> None:
         return
     models = cache.models()
     if options.model is not None:
-        models = [one for one in models if _is_meant(one, options.model)]
+        text = options.model.lower()
+        models = [one for one in models if text in one.name.lower() or one.key.startswith(text)]
         if not models:
             raise ValueError(f"no model in {cache.folder} matches --model {options.model}; see pivotal cache.")
     if options.clear:
@@ -67,8 +68,6 @@ def run(options: argparse.Namespace) -> None:
 def _print_models(models: Sequence[CachedModel]) -> None:
     import datetime as dt
 
-    from pivotal.cli._screen import print_table
-
     rows = [
         (
             one.name or ("" if one.is_current else "of an earlier version, not used any more"),
@@ -80,10 +79,6 @@ def _print_models(models: Sequence[CachedModel]) -> None:
         for one in models
     ]
     print_table("", ["model", "key", "vectors", "size", "last written"], rows)
-
-
-def _is_meant(model: CachedModel, text: str) -> bool:
-    return text.lower() in model.name.lower() or model.key.startswith(text.lower())
 
 
 def _sum(models: Sequence[CachedModel]) -> str:

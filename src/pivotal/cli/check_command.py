@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from pivotal.cli._options import add_columns, add_file, add_output, add_running, add_table, output
-from pivotal.cli._parser import names
+from pivotal.cli._options import add_columns, add_file, add_names, add_output, add_running, add_table, output
+from pivotal.cli._parser import Parser, UsageError, names
+from pivotal.cli._screen import Screen
+from pivotal.cli._work import Data, check_report, load, roles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pivotal.analysis.checkup import CheckUp
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data
 
 _EXAMPLES: Final = """\
 examples:
@@ -45,7 +44,7 @@ def describe(parser: Parser) -> None:
     add_file(group, "--test", metavar="TABLE", help="test rows: training rows among them are leakage")
     group.add_argument("--regression", action="store_true", help="the label is a number to be predicted")
     group.add_argument("--only", type=names, metavar="NAME,...", help="what to look for (default: everything)")
-    group.add_argument("--skip", type=names, default=[], metavar="NAME,...", help="what not to look for")
+    add_names(group, "--skip", "NAME,...", "what not to look for")
     group.add_argument(
         "--threshold",
         type=_numbers,
@@ -54,12 +53,11 @@ def describe(parser: Parser) -> None:
         help="what scores below it is found; the names are those of the findings",
     )
     group.add_argument("-k", "--k", type=int, default=5, help="number of neighbours that vote (default: %(default)s)")
-    group.add_argument(
+    add_names(
+        group,
         "--fail-on",
-        type=names,
-        default=[],
-        metavar="NAME,...",
-        help=f"exit with code {FAILED} when one of these is found; any is all of them, label_errors>20 allows 20, "
+        "NAME,...",
+        f"exit with code {FAILED} when one of these is found; any is all of them, label_errors>20 allows 20, "
         "label_errors>0.01 one percent",
     )
     add_file(group, "--report", type=output, metavar="FILE.html", help="write one page with everything")
@@ -73,13 +71,9 @@ def describe(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Look for everything, and write and print what was asked for."""
     from pivotal.analysis.checkup import CheckUp, check
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import load
 
     screen = Screen(options)
-    if options.report is not None and not options.report.lower().endswith((".html", ".htm")):
-        raise UsageError(f"the report is an HTML file, for example --report check.html; got {options.report}.")
+    check_report(options.report, "check.html")
     if options.json is not None and not options.json.lower().endswith(".json"):
         raise UsageError(f"--json writes a JSON file, for example --json check.json; got {options.json}.")
     if options.all and options.out is None:
@@ -123,16 +117,13 @@ def _columns(options: argparse.Namespace, data: Data) -> pd.DataFrame:
     """Return the columns as they were written, numbers as numbers, gaps as gaps."""
     import pandas as pd
 
-    from pivotal.cli._work import roles_of
     from pivotal.tables.columns import as_numbers, as_text, holds
 
     roles = roles_of(options, data.label)
     taken = {data.label, roles.id, roles.owner}
     columns: dict[str, Any] = {}
     for name in data.table.columns:
-        if name in taken or name in roles.ignore or holds(data.table, name):
-            continue
-        if data.table.matrix_shape(name) is not None:
+        if name in taken or name in roles.ignore or holds(data.table, name) or data.table.matrix_shape(name):
             continue
         numbers, wrong = as_numbers(data.table, name, roles.gaps)
         columns[name] = as_text(data.table, name, roles.gaps) if len(wrong) else numbers

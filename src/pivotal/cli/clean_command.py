@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from typing import Any, Final
 
 from pivotal.cli._options import add_columns, add_file, add_output, add_running, add_table, output
-from pivotal.cli._parser import names
-
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data
+from pivotal.cli._parser import Parser, UsageError, names
+from pivotal.cli._screen import Screen
+from pivotal.cli._work import Data, check_report, given, load, roles_of
 
 _EXAMPLES: Final = """\
 examples:
@@ -100,16 +98,12 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Find the suspects, and write and print what was asked for."""
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._screen import Screen
-
     screen = Screen(options)
     if options.top is not None and options.top < 0:
         raise ValueError(f"--top must be an integer of at least 0; got {options.top}.")
     if options.all and options.out is None:
         raise UsageError("--all is about the list that -o writes; say where, for example -o scores.csv.")
-    if options.report is not None and not options.report.lower().endswith((".html", ".htm")):
-        raise UsageError(f"the report is an HTML file, for example --report suspects.html; got {options.report}.")
+    check_report(options.report, "suspects.html")
     if options.labels is not None:
         check_labels(options)
     if options.apply is not None:
@@ -118,18 +112,9 @@ def run(options: argparse.Namespace) -> int:
     data = load_labels(options, screen, targets)
     from pivotal.analysis.label_errors import find_label_errors
     from pivotal.cli._clean_files import describe_count, rounded, suspect_frame, table_of_labels, write_suspects
-    from pivotal.cli._work import roles_of
 
     many = options.labels is not None
     targets_of = table_of_labels(data.table, options.labels, roles_of(options, data.label).gaps) if many else None
-    chosen = {
-        "k": options.k,
-        "n": options.n,
-        "share": options.share,
-        "odds": options.odds,
-        "n_trees": options.trees,
-        "voters": options.voters,
-    }
     found = find_label_errors(
         data.prepared.X,
         data.prepared.y if targets_of is None else targets_of,
@@ -138,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         random_state=options.seed,
         n_jobs=options.jobs,
         progress=screen.progress,
-        **{name: choice for name, choice in chosen.items() if choice is not None},
+        **given(options, "k", "n", "share", "odds", "voters", n_trees="trees"),
     )
     if len(data.prepared.unknown):
         from pivotal.analysis.label_errors.clean import set_aside
@@ -161,15 +146,12 @@ def run(options: argparse.Namespace) -> int:
         (options.drop, "without the suspects"),
         (options.report, "one page"),
     ):
-        if path is not None:
-            screen.wrote(path, what)
+        screen.wrote(path, what)
     return FOUND if options.check and len(found.suspects) else 0
 
 
 def check_labels(options: argparse.Namespace) -> None:
     """Turn down many labels beside options that are about one, or that are not many."""
-    from pivotal.cli._parser import UsageError
-
     single = {"--label": options.label, "--utility": options.utility, "--apply": options.apply}
     beside = next((name for name, choice in single.items() if choice is not None), None)
     if beside is not None:
@@ -184,10 +166,6 @@ def check_labels(options: argparse.Namespace) -> None:
 
 def load_labels(options: argparse.Namespace, screen: Screen, targets: tuple[str | None, ...]) -> Data:
     """Read the table; where labels turn out to be numbers, ask whether wrong numbers are meant."""
-    import sys
-
-    from pivotal.cli._work import load
-
     how: dict[str, Any] = {"targets": targets, "results": options.out, "instead_of_numbers": _INSTEAD}
     if options.labels is not None:
         options.label = options.labels[0]
@@ -195,8 +173,7 @@ def load_labels(options: argparse.Namespace, screen: Screen, targets: tuple[str 
     try:
         return load(options, screen, **how)
     except ValueError as error:
-        asked = _INSTEAD in str(error) and not options.quiet and sys.stdin.isatty() and sys.stderr.isatty()
-        if not asked:
+        if _INSTEAD not in str(error) or options.quiet or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
         print(f"{error}\nLook for wrong numbers? [Y/n] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("", "y", "yes"):
@@ -207,17 +184,15 @@ def load_labels(options: argparse.Namespace, screen: Screen, targets: tuple[str 
 
 def apply(options: argparse.Namespace, screen: Screen) -> int:
     """Write the table with the decisions of a review applied."""
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._work import load
     from pivotal.review import apply_decisions
     from pivotal.tables import read_many, write_table
 
-    given = {"--drop": options.drop, "-o": options.out, "-n": options.n, "--share": options.share}
-    given |= {"--counts": options.counts, "--utility": options.utility, "--report": options.report}
-    odd = next((name for name, choice in given.items() if choice is not None), None)
-    if odd is not None or options.check or options.all:
-        name = odd or ("--check" if options.check else "--all")
-        raise UsageError(f"{name} is about suspects, and --apply takes decisions instead; omit one of them.")
+    said = {"--drop": options.drop, "-o": options.out, "-n": options.n, "--share": options.share}
+    said |= {"--counts": options.counts, "--utility": options.utility, "--report": options.report}
+    said |= {"--check": options.check or None, "--all": options.all or None}
+    odd = next((name for name, choice in said.items() if choice is not None), None)
+    if odd is not None:
+        raise UsageError(f"{odd} is about suspects, and --apply takes decisions instead; omit one of them.")
     if options.fix is None:
         raise UsageError("say where to write the table with the decisions applied, for example --fix cleaned.csv.")
     data = load(options, screen, targets=(options.fix,), instead_of_numbers=_INSTEAD)

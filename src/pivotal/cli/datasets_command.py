@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from pivotal.cli._options import add_folder
-
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
+from pivotal.cli._parser import Parser
+from pivotal.cli._screen import print_table
 
 
 def describe(parser: Parser) -> None:
@@ -21,7 +19,6 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the table."""
-    from pivotal.cli._screen import print_table
     from pivotal.research.datasets import describe
 
     frame = describe(options.data_home)

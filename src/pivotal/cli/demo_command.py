@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from pivotal.cli._options import add_folder
-
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
+from pivotal.cli._parser import Parser
 
 
 def describe(parser: Parser) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
+from pivotal.cli._parser import Parser
 
 _WIDTH: Final = 80  # of a terminal
 

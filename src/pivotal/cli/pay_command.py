@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pivotal.cli._options import add_columns, add_held_out, add_output, add_running, add_table, add_valuation
-
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
+from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._screen import Screen
+from pivotal.cli._work import load, value_rows
 
 _EXAMPLES: Final = """\
 examples:
@@ -52,10 +52,6 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Value the rows, and share the budget."""
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import load, value_rows
-
     screen = Screen(options)
     if options.owner is None:
         raise UsageError("say which column names the owners with --owner; see pivotal pay --help.")

@@ -6,11 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from pivotal.cli._options import add_columns, add_held_out, add_output, add_running, add_table, add_valuation
+from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._screen import Screen
+from pivotal.cli._test_scores import TestScores
+from pivotal.cli._work import OF_VALUES, Data, flags_given, load, need_output, value_rows
 
 if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data
     from pivotal.core.types import IndexArray
 
 _EXAMPLES: Final = """\
@@ -19,19 +20,6 @@ examples:
   pivotal remove train.csv --share 0.1 --label species -o kept.csv
   pivotal remove train.csv -n 50 --test test.csv --label species --utility hard -o kept.csv
 """
-# Options of valuation that the rule does not use, and what they are called.
-_OF_NUMBER: Final = {
-    "utility": "--utility",
-    "semivalue": "--semivalue",
-    "weights": "--weights",
-    "bits": "--bits",
-    "tol": "--tol",
-    "method": "--method",
-    "params": "--params",
-    "samples": "--samples",
-    "target_se": "--target-se",
-    "max_time": "--max-time",
-}
 
 
 def describe(parser: Parser) -> None:
@@ -65,18 +53,14 @@ def run(options: argparse.Namespace) -> None:
     """Remove the rows, write the others, and measure the difference."""
     import numpy as np
 
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._test_scores import TestScores
-    from pivotal.cli._work import load, need_output
     from pivotal.tables import write_table
 
     screen = Screen(options)
     need_output(options)
     counted = options.n is not None or options.share is not None
-    given = [flag for name, flag in _OF_NUMBER.items() if getattr(options, name) is not None]
-    if given and not counted:
-        raise UsageError(f"{given[0]} is for removing a number of rows; add --share 0.1 or -n 50, or omit it.")
+    flags = flags_given(options, OF_VALUES)
+    if flags and not counted:
+        raise UsageError(f"{flags[0]} is for removing a number of rows; add --share 0.1 or -n 50, or omit it.")
     data = load(options, screen, targets=(options.out,))
     gone = _lowest(options, screen, data) if counted else _harmful(options, screen, data)
     kept = np.setdiff1d(np.arange(len(data.table)), data.rows[gone])
@@ -88,8 +72,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _lowest(options: argparse.Namespace, screen: Screen, data: Data) -> IndexArray:
     """Return the rows of lowest value, as many as were asked for."""
-    from pivotal.cli._work import value_rows
-
     n = how_many(options, len(data.rows))
     values = value_rows(options, screen, data, against_test=False, defaults={"utility": "soft"})
     return values.order()[::-1][:n]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pivotal.cli._options import add_folder
-
-if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
+from pivotal.cli._parser import Parser
 
 # Written out, because naming them must not load NumPy; a test compares them with the experiments.
 _NAMES: Final = (

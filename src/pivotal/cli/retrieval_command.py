@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.cli._options import add_file, add_output, add_running
-from pivotal.cli._parser import UsageError
+from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._screen import Screen
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pivotal.analysis.retrieval import Study
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
     from pivotal.results.values import Values
 
 _EXAMPLES: Final = """\
@@ -88,7 +87,6 @@ def describe(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Value the documents; print and write what was asked for."""
     from pivotal.analysis.retrieval import study_retrieval, value_retrieval
-    from pivotal.cli._screen import Screen
 
     screen = Screen(options)
     if options.payouts is not None and options.sources is None:
@@ -106,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
     }
     if options.complete:
         settings["complete"] = True
-    groups = None if options.sources is None else _Sources(options.sources)
+    groups = None if options.sources is None else _read_sources(options.sources)
     if groups is None and options.report is None:
         values, study = value_retrieval(rankings, relevance, **settings), None
     else:
@@ -126,23 +124,20 @@ def run(options: argparse.Namespace) -> None:
         screen.wrote(options.report)
 
 
-class _Sources(dict[str, str]):
-    """Source of each document, from a CSV file; documents that it does not name are an error that names the file."""
+def _read_sources(path: str) -> dict[str, str]:
+    """Return the source of each document, from a CSV file."""
+    import pandas as pd
 
-    def __init__(self, path: str) -> None:
-        import pandas as pd
-
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        if table.shape[1] < 2:
-            raise ValueError(f"{path} must have two columns, document and source; got {table.shape[1]}.")
-        columns = table.columns
-        if not {"document", "source"} <= set(columns):
-            known = ", ".join(map(str, columns))
-            raise ValueError(f"{path} must have the columns document and source; got {known}.")
-        twice = table["document"].duplicated()
-        if twice.any():
-            raise ValueError(f"{path} must name a document once; got {table['document'][twice].iloc[0]!r} twice.")
-        super().__init__(zip(table["document"], table["source"], strict=True))
+    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    if table.shape[1] < 2:
+        raise ValueError(f"{path} must have two columns, document and source; got {table.shape[1]}.")
+    if not {"document", "source"} <= set(table.columns):
+        known = ", ".join(map(str, table.columns))
+        raise ValueError(f"{path} must have the columns document and source; got {known}.")
+    twice = table["document"].duplicated()
+    if twice.any():
+        raise ValueError(f"{path} must name a document once; got {table['document'][twice].iloc[0]!r} twice.")
+    return dict(zip(table["document"], table["source"], strict=True))
 
 
 def _read(options: argparse.Namespace) -> tuple[Any, Any, dict[str, Any], dict[str, str]]:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.cli._options import add_columns, add_file, add_running, add_table, output
+from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._screen import Screen
+from pivotal.cli._work import given, load
 
 if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
     from pivotal.review import ReviewService
 
 _EXAMPLES: Final = """\
@@ -72,7 +73,6 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve the page until the review is finished, and write what was asked for."""
-    from pivotal.cli._screen import Screen
     from pivotal.review import Server, need_server
 
     need_server()
@@ -101,8 +101,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._work import load
     from pivotal.core.validation import check_k
     from pivotal.review import TableReview, user_name
     from pivotal.tables.read import is_pair
@@ -124,12 +122,6 @@ def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
     def find(rows: Any, labels: Any, index: Any) -> Any:
         from pivotal.analysis.label_errors import find_with_voters
 
-        chosen = {
-            "n": options.n,
-            "share": options.share,
-            "odds": options.odds,
-            "n_trees": options.trees,
-        }
         return find_with_voters(
             index.rows_held,
             labels,
@@ -138,7 +130,7 @@ def _service(options: argparse.Namespace, screen: Screen) -> ReviewService:
             ids=data.prepared.ids[rows],
             random_state=options.seed,
             n_jobs=options.jobs,
-            **{name: choice for name, choice in chosen.items() if choice is not None},
+            **given(options, "n", "share", "odds", n_trees="trees"),
         )
 
     search = {"n_jobs": options.jobs} | ({} if options.neighbors is None else {"neighbors": options.neighbors})

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from pivotal.cli._options import add_columns, add_file, add_held_out, add_output, add_running, add_table, add_valuation
+from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._screen import Screen
+from pivotal.cli._test_scores import TestScores
+from pivotal.cli._work import OF_VALUES, Data, flags_given, load, need_output, value_rows
 
 if TYPE_CHECKING:
     from pivotal.analysis.selection import Selection
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data
     from pivotal.core.types import AnyArray, IndexArray
     from pivotal.results.values import Values
 
@@ -22,30 +24,8 @@ examples:
   pivotal select train.parquet --label y --group hospital --size 2000 -o few.parquet
   pivotal select train.csv --label y -n 500 --method value --utility soft --split 0.2 -o best.csv
 """
-# Options that only a ranking by value has, and what they are called.
-_OF_RANKING: Final = {
-    "utility": "--utility",
-    "semivalue": "--semivalue",
-    "weights": "--weights",
-    "bits": "--bits",
-    "tol": "--tol",
-    "method": "--value-method",
-    "params": "--params",
-    "samples": "--samples",
-    "target_se": "--target-se",
-    "max_time": "--max-time",
-}
-_OF_SELECTION: Final = {
-    "keep": "--keep",
-    "quotas": "--quotas",
-    "class_weight": "--class-weight",
-    "group": "--group",
-    "price": "--price",
-    "budget": "--budget",
-    "include": "--include",
-    "exclude": "--exclude",
-    "report": "--report",
-}
+# Options that a ranking by value does not have.
+_OF_SELECTION: Final = ("keep", "quotas", "class_weight", "group", "price", "budget", "include", "exclude", "report")
 _YES: Final = {"1", "1.0", "true", "yes", "y", "x", "t"}
 
 
@@ -112,10 +92,6 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Select the rows, write them, and say what to expect of them."""
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import load, need_output
-
     screen = Screen(options)
     need_output(options)
     ranking = options.selector == "value"
@@ -137,20 +113,19 @@ def run(options: argparse.Namespace) -> None:
 def _check_options(options: argparse.Namespace, ranking: bool) -> None:
     """Turn down options that the method does not have."""
     from pivotal.analysis.selection import METHODS
-    from pivotal.cli._parser import UsageError
 
     if options.selector not in METHODS:
         raise UsageError(f"--method must be one of {', '.join(METHODS)}; got {options.selector!r}.")
     if all(getattr(options, name) is None for name in ("n", "size", "keep", "budget")):
         raise UsageError("say how many rows to keep, for example --size 10% or -n 1000; see pivotal select --help.")
-    wrong = _OF_SELECTION if ranking else _OF_RANKING
-    given = [flag for name, flag in wrong.items() if getattr(options, name) is not None]
+    wrong = flags_given(options, _OF_SELECTION if ranking else OF_VALUES)
     if not ranking and options.warm_start:
-        given.append("--warm-start")
-    if given:
+        wrong.append("--warm-start")
+    if wrong:
+        first = "--value-method" if wrong[0] == "--method" else wrong[0]
         fix = "omit it" if ranking else "add --method value, or omit it"
         which = "no part of" if ranking else "only for"
-        raise UsageError(f"{given[0]} is {which} a ranking by value; {fix}.")
+        raise UsageError(f"{first} is {which} a ranking by value; {fix}.")
     if (options.price is None) != (options.budget is None):
         raise UsageError("--price and --budget go together; give both or neither.")
 
@@ -160,7 +135,6 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     import numpy as np
 
     from pivotal.analysis.selection import select
-    from pivotal.cli._test_scores import TestScores
     from pivotal.tables import write_table
 
     ready = data.prepared
@@ -222,16 +196,10 @@ def _size(options: argparse.Namespace) -> Any:
     if options.n is not None or options.size is None:
         return options.n
     text = str(options.size).strip()
-    if text.endswith("%"):
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text  # which the library turns down, and says why
+    for number in (int, float):
+        with contextlib.suppress(ValueError):
+            return number(text)
+    return text  # a percentage, or what the library turns down, and says why
 
 
 def _cells(data: Data, column: str, option: str) -> list[Any]:
@@ -249,27 +217,18 @@ def _marked(data: Data, column: str, option: str) -> AnyArray:
 def _numbers(data: Data, column: str) -> AnyArray:
     import numpy as np
 
-    cells = _cells(data, column, "--price")
-    try:
-        return np.array([float(cell) for cell in cells])
-    except (TypeError, ValueError):
-        wrong = next(cell for cell in cells if not _is_number(cell))
-        raise ValueError(f"--price must name a column of numbers; got {wrong!r} in {column!r}. Fill it.") from None
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
+    numbers = []
+    for cell in _cells(data, column, "--price"):
+        try:
+            numbers.append(float(cell))
+        except (TypeError, ValueError):
+            raise ValueError(f"--price must name a column of numbers; got {cell!r} in {column!r}. Fill it.") from None
+    return np.array(numbers)
 
 
 def _rank(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     """Take the rows of highest value."""
     from pivotal.analysis.selection import as_number
-    from pivotal.cli._test_scores import TestScores
-    from pivotal.cli._work import value_rows
     from pivotal.tables import write_table
 
     n_rows = len(data.rows)
@@ -293,20 +252,9 @@ def _rank(options: argparse.Namespace, screen: Screen, data: Data) -> None:
 def choose(
     values: Values, n: int, n_warm: int, seed: int, classes: AnyArray | None = None
 ) -> tuple[IndexArray, IndexArray]:
-    """Draw the warm start, and add the most valuable of the other rows.
+    """Draw `n_warm` rows at random, and add the most valuable of the others, n in all; return both as training indices.
 
-    Parameters
-    ----------
-    values : Values
-    n, n_warm, seed : int
-        How many rows in all, how many of them at random, and the seed of these.
-    classes : array of shape (n_train,), optional
-        Labels, where each class is to be given its share.
-
-    Returns
-    -------
-    warm, added : int arrays
-        Training indices, n in all.
+    With `classes`, the labels, each class is given its share.
     """
     import numpy as np
 

@@ -19,11 +19,11 @@ from pivotal.cli._options import (
     add_table,
     add_valuation,
 )
+from pivotal.cli._parser import Parser, UsageError
+from pivotal.cli._screen import Screen
+from pivotal.cli._work import Data, DistributedData, check_outputs, check_report, extreme_rows, load, value_rows
 
 if TYPE_CHECKING:
-    from pivotal.cli._parser import Parser
-    from pivotal.cli._screen import Screen
-    from pivotal.cli._work import Data, DistributedData
     from pivotal.results.values import Values
 
 _SHOWN: Final = 5  # rows from each end where nothing else was asked for
@@ -82,16 +82,12 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Value the rows, and write and print what was asked for."""
-    from pivotal.cli._parser import UsageError
-    from pivotal.cli._screen import Screen
-
     screen = Screen(options)
     for name in ("top", "bottom"):
         n = getattr(options, name)
         if n is not None and n < 0:
             raise ValueError(f"--{name} must be an integer of at least 0; got {n}.")
-    if options.report is not None and not options.report.lower().endswith((".html", ".htm")):
-        raise UsageError(f"the report is an HTML file, for example --report report.html; got {options.report}.")
+    check_report(options.report, "report.html")
     if options.max_points is not None and options.max_points < 1:
         raise ValueError(f"--max-points must be an integer of at least 1; got {options.max_points}.")
     if options.images_from is not None and not Path(options.images_from).is_dir():
@@ -100,7 +96,6 @@ def run(options: argparse.Namespace) -> None:
         _value_here(options, screen)
     else:
         from pivotal.cli._cluster import check_options, connected, load_distributed_data
-        from pivotal.cli._work import check_outputs
 
         check_options(options)
         check_outputs(options, (options.out,), options.out)
@@ -112,8 +107,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _value_here(options: argparse.Namespace, screen: Screen) -> None:
     """Value rows on this machine, and make the report."""
-    from pivotal.cli._work import load
-
     data = load(options, screen, targets=(options.out, options.report), results=options.out)
     values = _write(options, screen, data)
     if options.report is not None:
@@ -150,13 +143,10 @@ def _images(options: argparse.Namespace, screen: Screen, data: Data) -> tuple[li
     from pivotal.core.urls import is_url
 
     images, folder, asked = data.prepared.images, data.table.folder, options.images_from
-    if images is None or asked is None:
-        if (
-            images is not None
-            and folder is None
-            and is_url(data.table.name)
-            and not any(isinstance(one, bytes) for one in images)
-        ):
+    if images is None:
+        return None, folder or Path()
+    if asked is None:
+        if folder is None and is_url(data.table.name) and not any(isinstance(one, bytes) for one in images):
             screen.note("images are not shown: their table is elsewhere. Say where they are here with --images-from.")
             return None, None
         return images, folder or Path()
@@ -173,8 +163,6 @@ def _images(options: argparse.Namespace, screen: Screen, data: Data) -> tuple[li
 
 def _write(options: argparse.Namespace, screen: Screen, data: Data | DistributedData) -> Values:
     """Value rows, wherever they are; print and write the values."""
-    from pivotal.cli._work import extreme_rows, value_rows
-
     values = value_rows(options, screen, data)
     top, bottom = options.top, options.bottom
     if options.out is None and options.report is None and top is None and bottom is None and not options.quiet:
