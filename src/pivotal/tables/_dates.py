@@ -148,8 +148,7 @@ def _of_timedelta(times: Any) -> FloatArray:
 
 
 def _of_dates(dates: Any) -> FloatArray:
-    since = dates - pd.Timestamp(0, tz="UTC")
-    return np.asarray(since.dt.total_seconds(), dtype=np.float64)
+    return _of_timedelta(dates - pd.Timestamp(0, tz="UTC"))
 
 
 def _with_seconds(text: Any) -> Any:

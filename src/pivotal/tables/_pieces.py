@@ -48,13 +48,17 @@ class Source:
 
 
 class _File(NamedTuple):
-    """A file, the fragment that is all of it, the columns that its folders' names stand for, and how to make parts."""
+    """A file, the fragment that is all of it, and the columns that its folders' names stand for."""
 
     name: str
     fragment: Any
     named: tuple[Any, ...]
-    cut: Callable[[list[int]], Any]
     token: str
+
+    def part(self, groups: list[int]) -> Any:
+        """Return the fragment that is some row groups of the file, which is not opened for it."""
+        whole = self.fragment
+        return whole.format.make_fragment(whole.path, whole.filesystem, whole.partition_expression, row_groups=groups)
 
 
 class _Footer(NamedTuple):
@@ -82,7 +86,7 @@ def open_parquet(paths: Sequence[str]) -> Source:
     for file, footer in zip(files, footers, strict=True):
         for groups in _groups(footer):
             n_rows = sum(footer.rows[group] for group in groups)
-            pieces.append(Piece(file.cut(groups), file.name, first, n_rows))
+            pieces.append(Piece(file.part(groups), file.name, first, n_rows))
             first += n_rows
     if not pieces:
         raise ValueError(f"{name} has no rows; give at least one.")
@@ -179,14 +183,8 @@ def _opened(path: str, system: Any, found: list[str], base: str | None) -> list[
         except pa.ArrowInvalid as error:
             raise damaged(path, "parquet", error) from error
     keys = tuple(dataset.partitioning.schema) if base is not None and dataset.partitioning is not None else ()
-
-    def cutter(fragment: Any) -> Callable[[list[int]], Any]:
-        return lambda groups: dataset.format.make_fragment(
-            fragment.path, dataset.filesystem, fragment.partition_expression, row_groups=groups
-        )
-
     return [
-        _File(system.unstrip_protocol(file) if is_url(path) else file, fragment, keys, cutter(fragment), token)
+        _File(system.unstrip_protocol(file) if is_url(path) else file, fragment, keys, token)
         for file, fragment, token in zip(found, dataset.get_fragments(), tokens, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pivotal.core.types import AnyArray
+from pivotal.core.types import AnyArray, IndexArray
 from pivotal.tables._column_moments import LARGEST, Moments
 from pivotal.tables._dates import DateSummary
 from pivotal.tables._feature_columns import FeatureColumns, ProfileRequest, only
@@ -28,9 +28,8 @@ class Gaps(NamedTuple):
     first: str
 
     @classmethod
-    def of(cls, table: Table, missing: AnyArray) -> Gaps:
-        """Return those of a column, by which cells are missing."""
-        rows = np.flatnonzero(missing)
+    def of(cls, table: Table, rows: IndexArray) -> Gaps:
+        """Return those of a column, by the rows in which there are gaps."""
         return cls(rows.size, table.row(rows[0]) if rows.size else "")
 
     def joined(self, other: Gaps) -> Gaps:
@@ -140,22 +139,22 @@ def summarise(columns: FeatureColumns, question: ProfileRequest) -> TableSummary
     missing = np.isnan(columns.numbers)
     some = np.asarray(missing.any(axis=0))
     gaps = {
-        name: Gaps.of(table, missing[:, place]) if some[place] else Gaps(0, "")
+        name: Gaps.of(table, np.flatnonzero(missing[:, place])) if some[place] else Gaps(0, "")
         for place, name in enumerate(question.of("number"))
     }
-    gaps |= {name: Gaps.of(table, np.isnan(seconds)) for name, (_, seconds) in columns.dates.items()}
+    gaps |= {name: Gaps.of(table, np.flatnonzero(np.isnan(found))) for name, (_, found) in columns.dates.items()}
     categories = {}
     strange = {}
     for name, coded in columns.words.items():
         counts = np.bincount(coded.codes, minlength=len(coded.words)).tolist()
         words = {word: n for word, n in zip(coded.words.tolist(), counts, strict=True) if word is not None and n}
-        gaps[name] = Gaps.of(table, np.asarray(pd.isna(coded.words))[coded.codes])
+        gaps[name] = Gaps.of(table, np.flatnonzero(np.asarray(pd.isna(coded.words))[coded.codes]))
         if question.known is not None:
             strange[name] = sum(n for word, n in words.items() if word not in question.known[name])
             continue
         limit = min(question.roles.max_categories, MOST_CATEGORIES) if name in question.undecided else MOST_CATEGORIES
         categories[name] = CategoryCounts(limit, words if len(words) <= limit or question.whole else None)
-    gaps |= {name: Gaps.of(table, _missing(table, name, question)) for name in question.of("empty")}
+    gaps |= {name: Gaps.of(table, find_gaps(table, name, question.roles.gaps)) for name in question.of("empty")}
     return TableSummary(
         len(table),
         gaps,
@@ -165,12 +164,6 @@ def summarise(columns: FeatureColumns, question: ProfileRequest) -> TableSummary
         {name: _width(name, vectors, question) for name, vectors in columns.vectors.items()},
         strange,
     )
-
-
-def _missing(table: Table, name: str, question: ProfileRequest) -> AnyArray:
-    missing = np.zeros(len(table), dtype=bool)
-    missing[find_gaps(table, name, question.roles.gaps)] = True
-    return missing
 
 
 def _width(name: str, vectors: AnyArray, question: ProfileRequest) -> Width:

@@ -24,32 +24,16 @@ _SIGNS: Final = re.compile(
     re.VERBOSE,
 )
 _LONGEST: Final = 64  # characters of a number
-_GROUPS: Final = {
-    ",": re.compile(r"[1-9]\d{0,2}(?:,\d{3})+"),
-    ".": re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+"),
-}
+_GROUPS: Final = {sign: re.compile(rf"[1-9]\d{{0,2}}(?:[{sign}]\d{{3}})+") for sign in ",."}
 # Thousands, or as in India hundreds, are separated all the way or not at all.
 _FORM: Final = r"(?:\d+|\d{{1,3}}(?:{other}\d{{2,3}})*{other}\d{{3}})(?:{before}\d*)?|{before}\d+"
 _SPACES: Final = re.compile(r"(?<=\d)[\s'’](?=\d{3}(?:\D|$))")
 
 
 def with_amounts(table: Table, names: Collection[str], gaps: Collection[str], like: Table | None = None) -> Table:
-    """Return a table in which some columns of text are the numbers that they spell.
+    """Return a table in which some columns of text are the numbers that they spell, however they are written.
 
-    Parameters
-    ----------
-    table : Table
-    names : collection of str
-        Columns that hold numbers, however they are written.
-    gaps : collection of str
-        Texts that stand for a missing cell.
-    like : Table, optional
-        The training table, which decides whether a comma stands before decimals; `table` itself by default.
-
-    Raises
-    ------
-    ValueError
-        If a cell is no number, however it is read; or if a point or a comma may mean either.
+    The training table, `like`, decides whether a comma stands before decimals; `table` itself by default.
     """
     cells = table.cells
     for name in names:
@@ -146,8 +130,6 @@ def _before_decimals(bodies: list[str], decimal: str) -> str:
                 return "," if sign == "." else "."
     for sign, group in _GROUPS.items():
         having = [body for body in bodies if sign in body]
-        if having and not all(group.fullmatch(body) for body in having):
-            return sign
         if having:
-            return decimal
+            return decimal if all(group.fullmatch(body) for body in having) else sign
     return decimal

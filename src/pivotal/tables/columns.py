@@ -27,25 +27,6 @@ from pivotal.tables._cells import (
 )
 from pivotal.tables.table import Table
 
-__all__ = [
-    "GAPS",
-    "Kind",
-    "Numbers",
-    "Profile",
-    "as_integers",
-    "as_numbers",
-    "as_pictures",
-    "as_text",
-    "as_vectors",
-    "as_words",
-    "find_gaps",
-    "holds",
-    "is_picture",
-    "is_prose",
-    "profile",
-    "type_of",
-]
-
 Kind = Literal["number", "category", "vector", "matrix", "text", "image", "date", "rows", "empty", "mixed", "other"]
 
 GAPS: Final = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "?"})
@@ -82,20 +63,7 @@ def profile(
     max_categories: int,
     given: Mapping[str, Kind] | None = None,
 ) -> Profile:
-    """Say what columns are, going by all of their cells.
-
-    Parameters
-    ----------
-    table : Table
-    names : sequence of str
-        Columns to look at.
-    gaps : collection of str
-        Texts that stand for a missing cell.
-    max_categories : int
-        Text with more different values than this is no category.
-    given : mapping of str to Kind, optional
-        What some columns are to be taken for, whatever they look like.
-    """
+    """Say what columns are, going by all of their cells; some are `given`, whatever they look like."""
     kinds: dict[str, Kind] = {}
     numbers: dict[str, FloatArray] = {}
     remarks: dict[str, str] = {}
@@ -183,8 +151,7 @@ _WORDS_OF_PROSE: Final = 8  # names have two to four words, addresses and titles
 
 def _share(present: Any, pattern: str) -> float:
     """Return the share of cells in which a pattern is found."""
-    share: float = pc.mean(pc.cast(pc.match_substring_regex(present, pattern), pa.float64())).as_py()
-    return share
+    return float(pc.mean(pc.cast(pc.match_substring_regex(present, pattern), pa.float64())).as_py())
 
 
 _PLAIN_NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)$"

@@ -43,29 +43,15 @@ __all__ = ["DistributedTable", "load_distributed"]
 
 @dataclass(frozen=True, eq=False)
 class DistributedTable:
-    """Features and labels of a table, as Dask arrays.
+    """Features and labels of a table, as Dask arrays, cut by rows the same way; how many each chunk has is known."""
 
-    Parameters
-    ----------
-    X, y : dask Arrays of shape (n_train, n_features) and (n_train,)
-        Cut by rows, the same way; how many each chunk has is known.
-    X_test, y_test : dask Arrays, optional
-        Those of the test table, transformed as the training table was.
-    ids : dask Array of shape (n_train,), optional
-        Names of the rows; None for their numbers.
-    treatments : tuple of Treatment
-        One per column.
-    files : tuple of str
-        The files that are read.
-    """
-
-    X: Any
-    y: Any
-    X_test: Any
+    X: Any  # of shape (n_train, n_features)
+    y: Any  # of shape (n_train,)
+    X_test: Any  # of the test table, transformed as the training table was; None without one
     y_test: Any
-    ids: Any
-    treatments: tuple[Treatment, ...]
-    files: tuple[str, ...]
+    ids: Any  # names of the rows, of shape (n_train,); None for their numbers
+    treatments: tuple[Treatment, ...]  # one per column
+    files: tuple[str, ...]  # that are read
 
 
 def load_distributed(
@@ -78,27 +64,10 @@ def load_distributed(
 ) -> DistributedTable:
     """Turn Parquet files into features and labels that are spread over workers.
 
-    Columns become what they become on one machine, bit for bit, however the rows are cut; only texts and images, which
-    are embedded in one place, are omitted. What a column is, is decided from the first rows; whether text is a
-    category, from all of them. All that is learned is learned from the training table alone.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Files, folders, patterns, or URLs of any of them that fsspec understands.
-    test : sequence of str, optional
-        The same for test rows.
-    roles : Roles
-        Which column plays which part.
-    regression : bool, default=False
-        Whether the label is a number to be predicted.
-    max_rows : int, optional
-        More rows than this are an error.
-
-    Raises
-    ------
-    ValueError
-        If a column does not exist or cannot be what it should be; the message says what to do.
+    Files, and those of test rows, are named by paths, folders, patterns, or URLs of any of them that fsspec
+    understands. Columns become what they become on one machine, bit for bit, however the rows are cut; only texts and
+    images, which are embedded in one place, are omitted. What a column is, is decided from the first rows; whether text
+    is a category, from all of them. All that is learned is learned from the training table alone.
     """
     roles = replace(roles, embedding=Embedding.of("none"))  # which needs all rows in one place
     train = open_parquet(paths)

@@ -15,16 +15,6 @@ from pivotal.tables.columns import as_integers, as_numbers, as_words, find_gaps,
 from pivotal.tables.roles import INSTEAD, Roles
 from pivotal.tables.table import Table
 
-__all__ = [
-    "as_classes",
-    "as_responses",
-    "cells_of_labels",
-    "check_classes",
-    "check_kind",
-    "check_known",
-    "read_labels",
-]
-
 
 def read_labels(
     train: Table, test: Table | None, roles: Roles, *, regression: bool

@@ -56,11 +56,6 @@ def whole(path: str) -> Iterator[IO[bytes]]:
 
     It is written under a temporary name in the same directory and renamed, so an older file survives a failure.
     Standard output, devices and pipes are written to as they are. One whose name ends so is compressed.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind.
     """
     if path == "-":
         with _in_one_sentence("to standard output"):

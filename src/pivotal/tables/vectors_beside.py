@@ -22,22 +22,11 @@ IN_ORDER: Final = "in the order of the rows"
 
 
 def with_embeddings(table: Table, files: Sequence[str], key: str | None = None) -> Table:
-    """Return a table with embeddings beside it.
+    """Return a table with embeddings beside it, from .npy, .npz or .parquet files with a row for each of its rows.
 
-    Parameters
-    ----------
-    table : Table
-    files : sequence of str
-        .npy, .npz or .parquet, with a row for each row of the table. Where a file names its rows, they are matched by
-        these names, in whatever order: by a column that the table has too, or by one of any name whose content is that
-        of `key`, or of the one column of the table that has it. Else they are in the order of the table.
-    key : str, optional
-        The column of the table that names its rows.
-
-    Raises
-    ------
-    ValueError
-        If a file has another number of rows, holds no vectors, or names other rows.
+    Where a file names its rows, they are matched by these names, in whatever order: by a column that the table has too,
+    or by one of any name whose content is that of `key`, which names the rows of the table, or of the one column of the
+    table that has it. Else they are in the order of the table.
     """
     return replace(table, beside={file: _read(table, file, key) for file in files})
 

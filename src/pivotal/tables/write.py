@@ -199,7 +199,6 @@ def write_values(values: Values, path: str, *, safe: bool = False, form: str | N
         As in `write_frame`.
     """
     kind = (form or "csv") if is_stream(path) else format_of(path)
-    _refuse_arrays(kind, path)
     frame = values.to_frame().reset_index()
     for name in ("error_bound", "bound_given_neighbors"):
         bound = getattr(values, name)
