@@ -495,7 +495,7 @@ def test_a_file_that_workers_do_not_see(folder):
     (file,) = _pieces._find("t.parquet")
     (folder / "t.parquet").unlink()
     with pytest.raises(OSError, match=r"^cannot read \S+t\.parquet: the workers do not find it; give a path that they"):
-        _pieces._read_footer(file.fragment, file.name)
+        _pieces._read_footer(file)
 
 
 def test_a_file_that_is_damaged_further_on(folder):

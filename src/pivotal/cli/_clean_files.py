@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors
 from pivotal.cli._work import Data
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from pivotal.analysis.label_errors import LabelErrors, ManyLabelErrors
-    from pivotal.core.types import IndexArray
-    from pivotal.tables import Table
+from pivotal.core.types import IndexArray
+from pivotal.tables import Table, cells_of_labels, write_frame, write_table
+from pivotal.tables.columns import as_numbers
 
 
 def table_of_labels(table: Table, names: list[str], gaps: Collection[str]) -> pd.DataFrame:
     """Return columns of 0 and 1 as numbers, a column per label."""
-    import numpy as np
-    import pandas as pd
-
-    from pivotal.tables.columns import as_numbers
-
     columns: dict[str, Any] = {}
     for name in names:
         numbers, odd = as_numbers(table, name, gaps)
@@ -62,8 +57,6 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
 
 def counts_frame(found: LabelErrors, data: Data) -> pd.DataFrame:
     """Return expected numbers of wrong labels: in all, by label, by owner, and by label given and suggested."""
-    import pandas as pd
-
     n, task = found.n_wrong, found.settings["task"]
     total = {"rows": len(found.scores), "suspects": len(found.suspects), "wrong": n.count, "low": n.low, "high": n.high}
     parts = [pd.DataFrame([{"by": "all", "name": "", "suggested": "", **total}])]
@@ -83,8 +76,6 @@ def counts_frame(found: LabelErrors, data: Data) -> pd.DataFrame:
 
 def suspect_frame(found: LabelErrors, data: Data, places: IndexArray) -> pd.DataFrame:
     """Return a line for each of some rows, or cells of many labels: its label, the one suggested, how sure, and why."""
-    import pandas as pd
-
     ready, rows = data.prepared, rows_of(found, places)
     columns: dict[str, Any] = {"id": [ready.ids[row] for row in rows]}
     if found.settings["task"] == "multilabel":
@@ -105,8 +96,6 @@ def suspect_frame(found: LabelErrors, data: Data, places: IndexArray) -> pd.Data
 
 def cells_of(found: LabelErrors) -> ManyLabelErrors:
     """Return errors of many labels as what they are."""
-    from pivotal.analysis.label_errors import ManyLabelErrors
-
     assert isinstance(found, ManyLabelErrors)
     return found
 
@@ -118,10 +107,6 @@ def rows_of(found: LabelErrors, places: IndexArray) -> IndexArray:
 
 def write_suspects(options: argparse.Namespace, data: Data, found: LabelErrors) -> None:
     """Write the list of suspects, the counts, the page, the corrected table and the table without the suspects."""
-    import numpy as np
-
-    from pivotal.tables import write_frame, write_table
-
     suspects = np.asarray(found.suspects, dtype=np.int64)
     if options.out is not None:
         frame = suspect_frame(found, data, found.order if options.all else suspects)
@@ -142,10 +127,6 @@ def write_suspects(options: argparse.Namespace, data: Data, found: LabelErrors) 
 
 def corrected(options: argparse.Namespace, data: Data, found: LabelErrors) -> Table:
     """Return the table with the suggested labels in place, written as the table writes them."""
-    import numpy as np
-
-    from pivotal.tables import cells_of_labels
-
     table, suspects = data.table, np.asarray(found.suspects, dtype=np.int64)
     if found.settings["task"] != "multilabel":
         labels = found.suggested[suspects].tolist()

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from pivotal.results.values import Values
     from pivotal.tables import Prepared, Roles, Table
     from pivotal.tables.distributed import DistributedTable
-    from pivotal.tables.embedding import Embedding
 
 # Options of the command line that are arguments of pivotal.value.
 _SETTINGS: Final = ("k", "utility", "semivalue", "weights", "bits", "metric", "neighbors", "tol", "method")
+# Options that are fields of Roles.
+_OF_COLUMNS: Final = (
+    *("id", "features", "ignore", "categorical", "text", "image", "numbers", "dates"),
+    *("missing", "scale", "max_categories", "classes"),
+)
 # Those of values that rules do not use which choose rows by something else.
 OF_VALUES: Final = (
     *("utility", "semivalue", "weights", "bits", "tol", "method", "params"),
@@ -143,38 +147,21 @@ def with_vectors(options: argparse.Namespace, table: Table, test: Table | None) 
     )
 
 
-def embedding_of(options: argparse.Namespace, *, progress: bool = False) -> Embedding:
-    """Return what texts and images are made features by."""
+def roles_of(options: argparse.Namespace, label: str, *, progress: bool = False) -> Roles:
+    """Return which column plays which part, and what texts and images are made features by."""
+    from pivotal.tables import Roles
+    from pivotal.tables.columns import GAPS
     from pivotal.tables.embedding import Embedding
 
     general = given(options, batch_size="embed_batch", device="embed_device", cache="embed_cache")
     if options.embed_cache == "none":
         general["cache"] = False
-    return Embedding.of(options.embed, **({"progress": progress} | options.embed_options | general))
-
-
-def roles_of(options: argparse.Namespace, label: str, *, progress: bool = False) -> Roles:
-    """Return which column plays which part."""
-    from pivotal.tables import Roles
-    from pivotal.tables.columns import GAPS
-
     return Roles(
         label,
-        id=options.id,
         owner=getattr(options, "owner", None),
-        features=options.features,
-        ignore=options.ignore,
-        categorical=options.categorical,
-        text=options.text,
-        image=options.image,
-        missing=options.missing,
-        scale=options.scale,
         gaps=GAPS | set(options.na),
-        max_categories=options.max_categories,
-        classes=options.classes,
-        embedding=embedding_of(options, progress=progress),
-        numbers=options.numbers,
-        dates=options.dates,
+        embedding=Embedding.of(options.embed, **({"progress": progress} | options.embed_options | general)),
+        **{name: getattr(options, name) for name in _OF_COLUMNS},
     )
 
 
@@ -314,6 +301,19 @@ def given(options: argparse.Namespace, *names: str, **renamed: str) -> dict[str,
 def flags_given(options: argparse.Namespace, names: Iterable[str]) -> list[str]:
     """Return which of some options were given, as they are written."""
     return [f"--{name.replace('_', '-')}" for name in given(options, *names)]
+
+
+def choosing(options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
+    """Return the arguments that selections and removals have in common."""
+    return {
+        "k": 5 if options.k is None else options.k,
+        "metric": options.metric or "euclidean",
+        "neighbors": options.neighbors or "auto",
+        "max_memory": options.max_memory,
+        "random_state": options.seed,
+        "n_jobs": options.jobs,
+        "progress": screen.progress,
+    }
 
 
 def describe(values: Values, *, by_test: bool) -> str:

@@ -9,7 +9,7 @@ from pivotal.cli._options import add_columns, add_held_out, add_output, add_runn
 from pivotal.cli._parser import Parser, UsageError
 from pivotal.cli._screen import Screen
 from pivotal.cli._test_scores import TestScores
-from pivotal.cli._work import OF_VALUES, Data, flags_given, load, need_output, value_rows
+from pivotal.cli._work import OF_VALUES, Data, choosing, flags_given, load, need_output, value_rows
 
 if TYPE_CHECKING:
     from pivotal.core.types import IndexArray
@@ -83,17 +83,7 @@ def _harmful(options: argparse.Namespace, screen: Screen, data: Data) -> IndexAr
 
     if len(data.rows) < 2:
         raise ValueError(f"{data.name} has 1 row, and self-valuation needs at least two; add rows.")
-    found = remove_harmful(
-        data.prepared.X,
-        data.prepared.y,
-        k=5 if options.k is None else options.k,
-        metric=options.metric or "euclidean",
-        neighbors=options.neighbors or "auto",
-        max_memory=options.max_memory,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        progress=screen.progress,
-    )
+    found = remove_harmful(data.prepared.X, data.prepared.y, **choosing(options, screen))
     sentence = str(found)
     screen.tell(f"{sentence[0].upper()}{sentence[1:]}.")
     return found.indices

@@ -10,7 +10,7 @@ from pivotal.cli._options import add_columns, add_file, add_held_out, add_output
 from pivotal.cli._parser import Parser, UsageError
 from pivotal.cli._screen import Screen
 from pivotal.cli._test_scores import TestScores
-from pivotal.cli._work import OF_VALUES, Data, flags_given, load, need_output, value_rows
+from pivotal.cli._work import OF_VALUES, Data, choosing, flags_given, given, load, need_output, value_rows
 
 if TYPE_CHECKING:
     from pivotal.analysis.selection import Selection
@@ -138,9 +138,8 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
     from pivotal.tables import write_table
 
     ready = data.prepared
-    wished: dict[str, Any] = {"include": options.include, "exclude": options.exclude}
-    for name, column in wished.items():
-        wished[name] = None if column is None else _marked(data, column, f"--{name}")
+    marks = given(options, "include", "exclude")
+    wished: dict[str, Any] = {name: _marked(data, column, f"--{name}") for name, column in marks.items()}
     served = {"X_test": ready.X_test, "y_test": ready.y_test} if options.for_test else {}
     chosen = select(
         ready.X,
@@ -153,14 +152,8 @@ def _select(options: argparse.Namespace, screen: Screen, data: Data) -> None:
         groups=None if options.group is None else _cells(data, options.group, "--group"),
         quotas="data" if options.by_class and options.quotas is None else options.quotas,
         class_weight=options.class_weight,
-        k=5 if options.k is None else options.k,
-        metric=options.metric or "euclidean",
-        neighbors=options.neighbors or "auto",
-        max_memory=options.max_memory,
         ids=ready.ids,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        progress=screen.progress,
+        **choosing(options, screen),
         **wished,
         **served,
     )

@@ -51,10 +51,9 @@ def read_json(stream: IO[bytes], name: str, encoding: str, limit: Limit) -> Text
         _check_depth(row, len(rows) - 1, name)
     if not rows:
         raise ValueError(f"{name} is empty; give one JSON object per line, or an array of them.")
-    texts = [row.text for row in rows]
-    lines = pa.array(texts, pa.large_string())
+    lines = pa.array([row.text for row in rows], pa.large_string())
     places = np.array([row.line for row in rows])
-    return Text(_parse(texts, rows, name), pa.chunked_array([lines]), places, Dialect(encoding=source.encoding))
+    return Text(_parse(rows, name), pa.chunked_array([lines]), places, Dialect(encoding=source.encoding))
 
 
 def _lines(blocks: Iterator[bytes], name: str, line: int) -> Iterator[_Object]:
@@ -148,8 +147,8 @@ def _check_depth(row: _Object, number: int, name: str) -> None:
         raise _too_deep(name, number, row.line)
 
 
-def _parse(texts: list[str], rows: list[_Object], name: str) -> pa.Table:
-    content = "\n".join(texts).encode()
+def _parse(rows: list[_Object], name: str) -> pa.Table:
+    content = "\n".join(row.text for row in rows).encode()
     cells = _read(content, rows, name)
     # Arrow takes text that looks like a date for one, and large integers for floats: both are kept as written.
     dates = [field.name for field in cells.schema if pa.types.is_timestamp(field.type)]
@@ -159,7 +158,7 @@ def _parse(texts: list[str], rows: list[_Object], name: str) -> pa.Table:
     if _largest([cells.column(place) for place in floats]) >= _EXACT:
         for place in floats:
             if _largest([cells.column(place)]) >= _EXACT:
-                cells = _with_large_integers(cells, place, texts)
+                cells = _with_large_integers(cells, place, rows)
     return cells
 
 
@@ -194,10 +193,10 @@ def _largest(columns: list[pa.ChunkedArray]) -> float:
     return float(pc.max(pc.abs(pa.concat_arrays(chunks))).as_py() or 0.0) if chunks else 0.0
 
 
-def _with_large_integers(cells: pa.Table, place: int, texts: list[str]) -> pa.Table:
+def _with_large_integers(cells: pa.Table, place: int, rows: list[_Object]) -> pa.Table:
     """Return a column that has integers beyond 64 bits as text, in which they keep apart."""
     name = cells.column_names[place]
-    contents: list[Any] = [json.loads(text, parse_int=_Digits).get(name) for text in texts]
+    contents: list[Any] = [json.loads(row.text, parse_int=_Digits).get(name) for row in rows]
     if not all(content is None or isinstance(content, _Digits) for content in contents):
         return cells
     column = pa.array([content and ("0" if content == "-0" else str(content)) for content in contents])

@@ -47,7 +47,8 @@ class Source:
         return last.first + last.n_rows
 
 
-class _File(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _File:
     """A file, the fragment that is all of it, and the columns that its folders' names stand for."""
 
     name: str
@@ -78,7 +79,7 @@ def open_parquet(paths: Sequence[str]) -> Source:
     from dask.base import tokenize
 
     files = [file for path in paths for file in _find(path)]
-    footers = over([(file.fragment, file.name) for file in files], _read_footer)
+    footers = over(files, _read_footer)
     name = " ".join(paths)
     schema = _unified([footer.schema for footer in footers], files)
     pieces: list[Piece] = []
@@ -122,16 +123,13 @@ def over(
 ) -> list[Any]:
     """Call a function, which is sent by its name, with each of many things on the workers; return what it returns.
 
-    Tuples are spread over the first arguments; `shared`, the last of all calls, is sent once. `combine` makes one
-    result of several; a tree of it, always the same, leaves one in the list.
+    `shared`, the last argument of all calls, is sent once. `combine` makes one result of several; a tree of it, always
+    the same, leaves one in the list.
     """
     import dask
 
     last = [] if shared is None else [dask.delayed(shared, traverse=False)]
-    calls = [
-        dask.delayed(function, traverse=False)(*(piece if isinstance(piece, tuple) else (piece,)), *last)
-        for piece in pieces
-    ]
+    calls = [dask.delayed(function, traverse=False)(piece, *last) for piece in pieces]
     while combine is not None and len(calls) > 1:
         groups = [calls[first : first + _AT_ONCE] for first in range(0, len(calls), _AT_ONCE)]
         calls = [dask.delayed(combine, traverse=False)(group) for group in groups]
@@ -189,19 +187,17 @@ def _opened(path: str, system: Any, found: list[str], base: str | None) -> list[
     ]
 
 
-def _read_footer(fragment: Any, name: str) -> _Footer:
-    with readable_errors(name):
+def _read_footer(file: _File) -> _Footer:
+    with readable_errors(file.name):
         try:
-            groups = fragment.row_groups
-            return _Footer(
-                fragment.physical_schema, [one.num_rows for one in groups], [one.total_byte_size for one in groups]
-            )
+            groups, schema = file.fragment.row_groups, file.fragment.physical_schema
+            return _Footer(schema, [one.num_rows for one in groups], [one.total_byte_size for one in groups])
         except FileNotFoundError as error:
             raise OSError(
                 "the workers do not find it; give a path that they all see, or a URL such as s3://bucket/table"
             ) from error
         except pa.ArrowInvalid as error:
-            raise damaged(name, "parquet", error) from error
+            raise damaged(file.name, "parquet", error) from error
 
 
 def _groups(footer: _Footer) -> list[list[int]]:

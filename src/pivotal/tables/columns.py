@@ -302,15 +302,17 @@ def as_vectors(table: Table, name: str) -> AnyArray:
     if not pa.types.is_floating(inner.type):
         inner = inner.cast(pa.large_string()) if pa.types.is_decimal(inner.type) else inner
         inner = inner.cast(pa.float64(), safe=False)
-    flat = inner.to_numpy(zero_copy_only=False)
-    if flat.dtype not in (np.float32, np.float64):
-        flat = flat.astype(np.float64)
-    vectors_of: AnyArray = flat.reshape(len(column), -1)
-    finite = np.isfinite(vectors_of).all(axis=1)
+    found = as_floats(inner.to_numpy(zero_copy_only=False)).reshape(len(column), -1)
+    finite = np.isfinite(found).all(axis=1)
     if not finite.all():
         bad = int(np.flatnonzero(~finite)[0])
         raise ValueError(f"column {name!r} of {table.name} must hold finite numbers; {table.row(bad)} does not.")
-    return vectors_of
+    return found
+
+
+def as_floats(numbers: AnyArray) -> AnyArray:
+    """Return numbers as they are if they are float32 or float64, and as float64 otherwise."""
+    return numbers if numbers.dtype in (np.float32, np.float64) else numbers.astype(np.float64)
 
 
 def _parse_vector(cell: str | None) -> list[float] | None:

@@ -170,11 +170,11 @@ def _with_numbers(train: Table, test: Table | None, roles: Roles) -> tuple[Table
         for name in matching(train, roles.numbers, "--numbers")
         if name in sure or look_like_amounts(train, name, roles.gaps)
     ]
-    there = [] if test is None else [name for name in named if name in test.columns]
     read = with_amounts(train, named, roles.gaps)
     said = {name: how_read(train, read, name) for name in named}
-    numbers_of_test = None if test is None else with_amounts(test, there, roles.gaps, train)
-    return read, numbers_of_test, {name: words for name, words in said.items() if words}
+    if test is not None:
+        test = with_amounts(test, [name for name in named if name in test.columns], roles.gaps, train)
+    return read, test, {name: words for name, words in said.items() if words}
 
 
 def own_columns(table: Table, treatments: Sequence[Treatment]) -> dict[str, AnyArray]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pivotal.core.types import AnyArray
 from pivotal.tables._folders import cells_of_dataset
 from pivotal.tables._phrases import few
-from pivotal.tables.columns import GAPS
+from pivotal.tables.columns import GAPS, as_floats
 from pivotal.tables.embedding import Embedding
 from pivotal.tables.prepare import Prepared, labelled, prepare
 from pivotal.tables.read import MAX_ROWS, read_many, with_rows
@@ -266,7 +266,7 @@ def _beside(table: Table, embeddings: Any, key: str | None) -> Table:
             f"embeddings must be numbers of shape (n_rows, length), a row for each of {len(table)} rows; got shape "
             f"{vectors.shape} and dtype {vectors.dtype}."
         )
-    kept = vectors if vectors.dtype in (np.float32, np.float64) else vectors.astype(np.float64)
+    kept = as_floats(vectors)
     if not np.isfinite(kept).all():
         raise ValueError("embeddings must be finite numbers (no NaN, no infinity).")
     return replace(table, beside={"embeddings": RowVectors(kept, IN_ORDER)})

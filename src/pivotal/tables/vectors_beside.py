@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pivotal.core.types import AnyArray
 from pivotal.tables._cells import is_list, is_numeric, is_string
-from pivotal.tables.columns import as_text, as_vectors, type_of
+from pivotal.tables.columns import as_floats, as_text, as_vectors, type_of
 from pivotal.tables.read import MAX_ROWS, format_of, read
 from pivotal.tables.table import RowVectors, Table, to_arrays
 
@@ -131,8 +131,7 @@ def _vectors(found: Table, names: Sequence[str]) -> AnyArray:
         if len(vectors) != 1:
             held = ", ".join(f"{name} of shape {array.shape}" for name, array in arrays.items())
             raise ValueError(f"{found.name} must hold one array of shape (n_rows, length) of numbers; it holds {held}.")
-        array = vectors[0]
-        return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+        return as_floats(vectors[0])
     lists = [name for name in names if is_list(type_of(found, name))]
     if len(lists) == 1:
         return as_vectors(found, lists[0])
