@@ -82,10 +82,14 @@ def is_list(kind: Any) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
+def decoded(column: Any) -> Any:
+    """Return a column without dictionary encoding."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def plain(column: Any) -> Any:
     """Return a column of a type that everything can be done with: no dictionaries, all text as large strings."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column)
     if pa.types.is_float16(column.type):
         return column.cast(pa.float32())
     return column.cast(pa.large_string()) if is_string(column.type) else column
@@ -113,12 +117,8 @@ def convert(table: Table, names: Sequence[str], gaps: Collection[str]) -> Iterat
     for alike in by_type.values():
         for first in range(0, len(alike), most):
             some = alike[first : first + most]
-            chunks = [chunk for name in some for chunk in _decoded(columns[places[name]]).chunks]
+            chunks = [chunk for name in some for chunk in decoded(columns[places[name]]).chunks]
             yield _convert(some, pa.concat_arrays(chunks), table, gaps)
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _convert(names: Sequence[str], flat: Any, table: Table, gaps: Collection[str]) -> NumericCells:

@@ -125,13 +125,17 @@ def read_sqlite(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.T
                 "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
             )
             table = _choose(name, "table", [row[0] for row in found], wanted)
-            query = f'select * from "{table.replace(chr(34), chr(34) * 2)}"'
+            query = f"select * from {_quoted(table)}"
         answer = connection.execute(query or "")
         return _from_rows([column[0] for column in answer.description], answer, name, limit)
     except sqlite3.Error as error:
         raise ValueError(f"{name} cannot be read as an SQLite database: {error}.") from error
     finally:
         connection.close()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], path: str, limit: Limit) -> pa.Table:
@@ -173,7 +177,7 @@ def read_duckdb(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.T
                     inner if schema == "main" else f"{schema}.{inner}": (schema, inner) for schema, inner in found
                 }
                 place = places[_choose(name, "table", list(places), wanted)]
-                query = "select * from " + ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in place)
+                query = f"select * from {'.'.join(map(_quoted, place))}"
             return collect_batches(connection.sql(query or "").to_arrow_reader(10_000), name, limit)
     except duckdb.Error as error:
         raise ValueError(f"{name} cannot be read as a DuckDB database: {first_line(error)}.") from error

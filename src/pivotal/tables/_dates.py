@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pivotal.core.types import FloatArray
+from pivotal.tables._cells import decoded
 from pivotal.tables._column_moments import Moments
 from pivotal.tables._phrases import first_line
 from pivotal.tables.columns import as_text, type_of
@@ -134,7 +135,7 @@ def _kind_of(table: Table, name: str, roles: Roles) -> str:
 
 
 def _typed_seconds(table: Table, name: str, kind: str) -> FloatArray:
-    column = table.column(name).cast(type_of(table, name))
+    column = decoded(table.column(name))
     if kind == "time":
         spelled = pd.Series([None if cell is None else cell.isoformat() for cell in column.to_pylist()], dtype=object)
         return _of_timedelta(pd.to_timedelta(spelled))

@@ -36,7 +36,7 @@ _ROW_NAMES: Final = re.compile(
 )
 _ADDRESS: Final = r"^\s*[A-Za-z][A-Za-z0-9+.-]+://"
 _IMAGES: Final = rf"(?i)({'|'.join(map(re.escape, ENDINGS))})$"
-_TRUTH: Final = r"(?i)^(?:true|false)$"
+TRUTH: Final = r"(?i)^(?:true|false)$"
 _NOWHERE: Final[IndexArray] = np.empty(0, dtype=np.int64)
 _LARGEST: Final = 2**63 - 1
 
@@ -269,7 +269,7 @@ def as_words(table: Table, name: str, gaps: Collection[str] = GAPS) -> AnyArray:
     """Return the cells of a column as the names of categories: as text, truth values spelled in one way."""
     words = as_text(table, name, gaps)
     if is_string(type_of(table, name)):
-        truth = pc.match_substring_regex(without_gaps(table.column(name), gaps), _TRUTH)
+        truth = pc.match_substring_regex(without_gaps(table.column(name), gaps), TRUTH)
         for place in np.flatnonzero(pc.fill_null(truth, False).to_numpy()):
             words[place] = words[place].capitalize()
     return words

@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 from pivotal.core.urls import local_path
 from pivotal.results.value_record import table_of
 from pivotal.results.values import Values
-from pivotal.tables._cells import convert, without_gaps
+from pivotal.tables._cells import convert, is_string, without_gaps
 from pivotal.tables._databases import need_openpyxl, write_sheet
 from pivotal.tables._dialect import Dialect
-from pivotal.tables.columns import GAPS
+from pivotal.tables.columns import GAPS, TRUTH
 from pivotal.tables.read import format_of, is_pair
 from pivotal.tables.table import Table, to_arrays, without_matrices
 from pivotal.tables.targets import check_target, is_stream, whole
@@ -45,7 +45,6 @@ _CHUNK: Final = 10_000  # rows turned into Python objects at a time
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the start of a formula
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _INTEGER: Final = r"^[+-]?[0-9]{1,18}$"
-_TRUTH: Final = r"(?i)^(?:true|false)$"
 
 
 def write_table(table: Table, path: str, *, safe: bool = False, form: str | None = None) -> None:
@@ -80,7 +79,7 @@ def write_table(table: Table, path: str, *, safe: bool = False, form: str | None
             lines = table.lines if table.format in ("json", "jsonl") else None
             plain = without_matrices(table) if kind in ("json", "jsonl") else table.cells
             cells = _typed(table) if table.written else plain
-            _encode(cells, stream, kind, ",", safe, lines)
+            _encode(cells, stream, kind, safe, lines)
 
 
 def _spoken(kind: str) -> str:
@@ -151,7 +150,7 @@ def _numbers(column: Any, numbers: Any) -> Any:
 
 def _truth(column: Any) -> Any:
     text = pc.utf8_trim_whitespace(without_gaps(column, GAPS))
-    if not pc.all(pc.match_substring_regex(text, _TRUTH)).as_py():
+    if not pc.all(pc.match_substring_regex(text, TRUTH)).as_py():
         return column
     return pc.equal(pc.utf8_lower(text), "true")
 
@@ -184,7 +183,7 @@ def write_frame(frame: pd.DataFrame, path: str, *, safe: bool = False, form: str
     kind = (form or "csv") if is_stream(path) else format_of(path)
     _refuse_arrays(kind, path)
     with whole(path) as stream:
-        _encode(pa.Table.from_pandas(frame, preserve_index=False), stream, kind, _DELIMITERS.get(kind, ","), safe)
+        _encode(pa.Table.from_pandas(frame, preserve_index=False), stream, kind, safe)
 
 
 def write_values(values: Values, path: str, *, safe: bool = False, form: str | None = None) -> None:
@@ -215,7 +214,7 @@ def write_values(values: Values, path: str, *, safe: bool = False, form: str | N
         if name not in cells.column_names:
             cells = cells.add_column(place, name, pa.array(frame[name]))
     with whole(path) as stream:
-        _encode(cells, stream, kind, ",", safe)
+        _encode(cells, stream, kind, safe)
 
 
 def check_results_target(path: str) -> None:
@@ -240,9 +239,7 @@ def _refuse_arrays(kind: str, path: str) -> None:
         raise ValueError(f"results cannot be written to {path}; use .csv, .parquet, .feather, .json or .jsonl.")
 
 
-def _encode(
-    cells: pa.Table, stream: IO[bytes], kind: str, delimiter: str, safe: bool, lines: pa.Array | None = None
-) -> None:
+def _encode(cells: pa.Table, stream: IO[bytes], kind: str, safe: bool, lines: pa.Array | None = None) -> None:
     if kind == "parquet":
         pq.write_table(cells, stream, compression="zstd", write_page_checksum=True)
     elif kind == "feather":
@@ -252,8 +249,8 @@ def _encode(
             writer.write_table(cells)
     elif kind == "excel":
         write_sheet(cells.column_names, chain.from_iterable(_chunks(cells)), stream)
-    elif kind in ("csv", "tsv"):
-        _encode_csv(cells, stream, Dialect(delimiter), safe)
+    elif kind in _DELIMITERS:
+        _encode_csv(cells, stream, Dialect(_DELIMITERS[kind]), safe)
     else:
         objects = _objects(cells) if lines is None else (line.as_py() for line in lines)
         _encode_json(objects, stream, array=kind == "json")
@@ -317,7 +314,7 @@ def _as_text(column: pa.ChunkedArray, *, safe: bool) -> Iterable[Any]:
     found: Iterable[Any] = column.to_pylist()
     if pa.types.is_primitive(column.type):
         return found
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_string(column.type):
         found = (json.dumps(cell) if isinstance(cell, list | dict) else cell for cell in found)
     return map(_guard, found) if safe else found
 
