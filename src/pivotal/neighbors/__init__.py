@@ -21,7 +21,7 @@ an index that is not known to be exact; `Index.exact` says what it is, and an ob
 """
 
 from pivotal.neighbors._approximate import ApproximateIndex, Settings
-from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, recall_of
+from pivotal.neighbors._audit import NeighborAudit, Verdict, audited_queries, measure_recall, recall_of
 from pivotal.neighbors._balls import Balls, as_balls
 from pivotal.neighbors._clustered import ClusteredIndex, as_index_of_many
 from pivotal.neighbors._external import ExternalIndex, TreeIndex
@@ -30,7 +30,6 @@ from pivotal.neighbors._faiss import FaissFlat, FaissHNSW, FaissIVF
 from pivotal.neighbors._hnsw import HNSWLib, PyNNDescent
 from pivotal.neighbors._kept_lists import KeptLists
 from pivotal.neighbors._orders import Orders
-from pivotal.neighbors._recall import measure_recall
 from pivotal.neighbors._shells import Shells
 from pivotal.neighbors._sources import RowSource, is_source, open_source
 from pivotal.neighbors.chunks import ChunkedIndex

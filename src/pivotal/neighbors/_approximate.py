@@ -10,23 +10,32 @@ eighth of the training points, and every query to fewer than 256 of them: an ind
 from __future__ import annotations
 
 import importlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pivotal.core.threads import run_all, slices
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, BoolArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, is_integer, is_sparse
-from pivotal.kernels.measure import centre_rows, measure_rows, unit_rows
 from pivotal.neighbors._external import tree_classes
-from pivotal.neighbors.brute import Neighbors, empty_result
+from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result, largest_entry, scale_of
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
-from pivotal.neighbors.metrics import MetricLike, Searcher, check_size, make_searcher, metric_names
+from pivotal.neighbors.metrics import (
+    Cosine,
+    MetricLike,
+    Searcher,
+    check_size,
+    make_searcher,
+    metric_names,
+    plain_metric,
+)
+
+SingleArray: TypeAlias = npt.NDArray[np.float32]
 
 EUCLIDEAN = ("euclidean", "l2", "sqeuclidean", "cosine")
 # Named and meant alike by pynndescent and scikit-learn; a common factor leaves the order of neighbours as it is.
@@ -39,19 +48,20 @@ _EFFORTS = (1, 2, 4)
 _FAR = 2.0**20
 
 
-class Settings(ABC):
+class Settings:
     """What an index of another package is built with; passed as `neighbors=`, or by name for the defaults."""
 
     exact: ClassVar[bool] = False
     name: ClassVar[str]
     package: ClassVar[str]
     extra: ClassVar[str]
+    index: ClassVar[type[ApproximateIndex]]
 
-    @abstractmethod
     def build(
         self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
     ) -> ApproximateIndex:
         """Return the index of the training points."""
+        return self.index(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 
     def load(self) -> Any:
         """Import the package."""
@@ -110,37 +120,33 @@ class ApproximateIndex(Index):
         name = settings.name
         if is_sparse(self._X):
             raise ValueError(f'neighbors="{name}" needs dense points; got a sparse matrix. Use neighbors="brute".')
-        parameters = dict(metric_params or {})
-        if metric == "minkowski" and parameters.get("p", 2) == 2 and parameters.get("w") is None:
-            metric, parameters = "euclidean", {}
+        metric, parameters = plain_metric(metric, metric_params)
         if metric not in self.metrics or parameters:
             raise ValueError(_unsupported(name, metric, parameters, self.metrics))
         self._metric = str(metric)
         self._settings = settings
         self._package = settings.load()
         self._space = (
-            OtherSpace(self._X, self._metric) if metric in PASSED_THROUGH else EuclideanSpace(self._X, self._metric)
+            OtherSpace(self._X, self._metric)
+            if metric in PASSED_THROUGH
+            else EuclideanSpace(self._X, self._metric, self._n_threads)
         )
         if self.n_train >= _SMALLEST:
             self._build(self._space.points)
 
     @abstractmethod
-    def _build(self, points: npt.NDArray[np.float32]) -> None:
+    def _build(self, points: SingleArray) -> None:
         """Build the index."""
 
     @abstractmethod
-    def _propose(
-        self, queries: npt.NDArray[np.float32], asked: int, effort: int
-    ) -> tuple[AnyArray, npt.NDArray[np.float32]]:
+    def _propose(self, queries: SingleArray, asked: int, effort: int) -> tuple[AnyArray, SingleArray]:
         """Return candidates, -1 where there are none, and their rough distances; `effort` multiplies the default."""
 
     def _spare(self, depth: int) -> int:
         """How many candidates to ask for beyond `depth`, so that rounding does not cut off the wrong one."""
         return 8 + depth // 8
 
-    def _doubtful(
-        self, queries: npt.NDArray[np.float32], last: npt.NDArray[np.float32], farthest: FloatArray
-    ) -> npt.NDArray[np.bool_]:
+    def _doubtful(self, queries: SingleArray, last: SingleArray, farthest: FloatArray) -> BoolArray:
         """Which queries must be answered exhaustively, given the last rough and the last wanted exact distance."""
         return np.zeros(len(queries), np.bool_)
 
@@ -188,53 +194,37 @@ class ApproximateIndex(Index):
 
     @cached_property
     def _exhaustive(self) -> Searcher:
-        """The exhaustive search, made when it is first needed."""
+        """The exhaustive search, made when it is first needed unless the points are compared by it anyway."""
+        if isinstance(self._space, EuclideanSpace):
+            return self._space.searcher
         return make_searcher(self._X, self._metric, None, self._n_threads)
 
 
 class EuclideanSpace:
     """Points whose Euclidean distances are wanted, perhaps after scaling them to length 1, and their rounded images."""
 
-    def __init__(self, X: AnyArray, metric: str) -> None:
-        self._cosine = metric == "cosine"
-        self._squared = metric in ("cosine", "sqeuclidean")
-        if self._cosine:
-            X, nowhere = _unit_length(X)
-            # As in the exhaustive search, one more feature keeps points without direction at a right angle.
-            self._extra = bool(nowhere.any())
-            if self._extra:
-                X = np.column_stack([X, nowhere.astype(np.float64)])
-        else:
-            check_size(X, "X")
-        self._X = X
-        self._centre: FloatArray = X.mean(axis=0, dtype=np.float64)
-        self._scale = _scale_of(max(abs(float(X.min())), abs(float(X.max()))) + float(np.abs(self._centre).max()))
-        self.points = np.empty(X.shape, np.float32)
-        centre_rows(X, self._centre, self._scale, self.points, np.empty(X.shape[0], np.float32))
+    def __init__(self, X: AnyArray, metric: str, n_threads: int) -> None:
+        self.searcher = make_searcher(X, metric, None, n_threads)
+        engine = self.searcher.inner if isinstance(self.searcher, Cosine) else self.searcher
+        assert isinstance(engine, DenseEuclidean)
+        self._engine, self.points = engine, engine.points
 
-    def place(self, queries: FloatArray) -> tuple[FloatArray, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    def place(self, queries: FloatArray) -> tuple[FloatArray, SingleArray, BoolArray]:
         """Return the queries among the points and among their images, and which of them have no place there."""
-        unfit = np.zeros(len(queries), np.bool_)
-        if self._cosine:
-            queries, unfit = _unit_length(queries)
-            if self._extra:
-                queries = np.column_stack([queries, np.zeros(len(queries))])
+        nowhere = np.zeros(len(queries), np.bool_)
+        if isinstance(self.searcher, Cosine):
+            queries, nowhere = self.searcher.units(queries)
         with np.errstate(over="ignore"):
-            rough = (queries - self._centre) * self._scale
-        unfit = unfit | ~(np.abs(rough).max(axis=1) <= _FAR)
-        rough[unfit] = 0.0
-        return queries, rough.astype(np.float32), unfit
+            return queries, *_images(self._engine.centred(queries), nowhere)
 
     def measure(self, query: FloatArray, candidates: IndexArray, start: int, distances: FloatArray) -> None:
         """Fill in the exact distances of the candidates from `start` on."""
-        measure_rows(self._X, query, candidates, start, len(candidates), self._squared, distances)
-        if self._cosine:
-            distances *= 0.5
+        self._engine.measure_some(query, candidates, start, distances)
+        distances *= self.searcher.unit
 
     def squares(self, distances: FloatArray) -> FloatArray:
         """Return squared distances among the images."""
-        squares = distances if self._squared else distances**2
-        return squares * ((2.0 if self._cosine else 1.0) * self._scale**2)
+        return self._engine.squares(distances / self.searcher.unit)
 
 
 class OtherSpace:
@@ -243,14 +233,11 @@ class OtherSpace:
     def __init__(self, X: AnyArray, metric: str) -> None:
         self._X, self._metric = X.astype(np.float64, copy=False), metric
         check_size(X, "X")
-        self._scale = _scale_of(max(abs(float(X.min())), abs(float(X.max()))))
+        self._scale = scale_of(largest_entry(X))
         self.points = (X * self._scale).astype(np.float32)
 
-    def place(self, queries: FloatArray) -> tuple[FloatArray, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        rough = queries * self._scale
-        unfit = ~(np.abs(rough).max(axis=1) <= _FAR)
-        rough[unfit] = 0.0
-        return queries, rough.astype(np.float32), unfit
+    def place(self, queries: FloatArray) -> tuple[FloatArray, SingleArray, BoolArray]:
+        return queries, *_images(queries * self._scale, np.zeros(len(queries), np.bool_))
 
     def measure(self, query: FloatArray, candidates: IndexArray, start: int, distances: FloatArray) -> None:
         from sklearn.metrics import pairwise_distances
@@ -260,16 +247,11 @@ class OtherSpace:
             distances[start:] = np.maximum(pairwise_distances(query[np.newaxis], rows, metric=self._metric)[0], 0.0)
 
 
-def _scale_of(magnitude: float) -> float:
-    """Return the power of two that brings the points to about 1, its square far from overflow."""
-    return float(2.0 ** -max(-480, int(np.frexp(magnitude)[1])))
-
-
-def _unit_length(X: AnyArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Return the rows scaled to length 1, and which of them are zero."""
-    units, nowhere = np.empty(X.size), np.empty(X.shape[0], np.bool_)
-    unit_rows(np.arange(X.shape[0] + 1) * X.shape[1], np.ascontiguousarray(X).reshape(-1), units, nowhere)
-    return units.reshape(X.shape), nowhere
+def _images(rough: FloatArray, nowhere: BoolArray) -> tuple[SingleArray, BoolArray]:
+    """Return queries rounded, and which of them have no place among the points: those at 0 here."""
+    unfit = nowhere | ~(np.abs(rough).max(axis=1) <= _FAR)
+    rough[unfit] = 0.0
+    return rough.astype(np.float32), unfit
 
 
 def _each_once(found: AnyArray) -> IndexArray:

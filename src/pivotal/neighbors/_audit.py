@@ -21,15 +21,14 @@ import numpy as np
 
 from pivotal.core.notices import logger, notify
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.validation import check_count
 from pivotal.neighbors._approximate import Settings
 from pivotal.neighbors._balls import Balls
 from pivotal.neighbors._factory import as_index
-from pivotal.neighbors._recall import draw_queries, search_sample
 from pivotal.neighbors._sources import RowSource, take_rows
+from pivotal.neighbors.brute import Neighbors
 from pivotal.neighbors.index import Index
 from pivotal.neighbors.metrics import MetricLike, with_estimates
-
-__all__ = ["NeighborAudit", "Verdict", "audited_queries", "recall_of"]
 
 _SAMPLE, _FEWEST = 200, 4
 # What the sample may cost: lists in entries, and exhaustive search in numbers compared. A function of the user's is
@@ -64,9 +63,66 @@ class _Sample(NamedTuple):
     distance_error: float
     """How far the distances are off, relatively, at most."""
 
-    def recall(self, k: int) -> float:
-        """Share of the true neighbours that are found, the smallest over the first k, k + 1, ... of the lists."""
-        return _smallest(self.found, k)
+
+def measure_recall(index: Index, exact: Index, queries: Any, depth: int, *, sample: int = 200, seed: int = 0) -> float:
+    """Return the share of the true neighbours that an index finds, on a random sample of the queries.
+
+    A neighbour counts as found only by its own training index: of points at the same distance, the first ones are the
+    true ones, as everywhere in this package.
+
+    Parameters
+    ----------
+    index : Index
+        The index in question.
+    exact : Index
+        An exact one of the same training points, with the same metric.
+    queries : array or sparse matrix of shape (n_queries, n_features), or None
+        Queries to draw from; None draws from the training points, each against all the others.
+    depth : int
+        Length of the lists.
+    sample : int, default=200
+        Most queries to draw.
+    seed : int, default=0
+        Decides which are drawn.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pivotal.neighbors import BruteIndex, as_index, measure_recall
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> class Careless:
+    ...     def search(self, queries, depth):
+    ...         return np.tile(np.arange(depth), (len(queries), 1)), np.zeros((len(queries), depth))
+    >>> measure_recall(as_index(Careless(), X), BruteIndex(X), np.array([[0.0], [3.0]]), 2)
+    0.5
+    """
+    check_count(sample, "sample")
+    if exact.n_train != index.n_train:
+        raise ValueError(
+            f"both indexes must hold the same training points; got {index.n_train} and {exact.n_train} of them."
+        )
+    n_queries = index.n_train if queries is None else queries.shape[0]
+    if n_queries == 0:
+        raise ValueError("queries must have at least one row; got none.")
+    chosen = _draw_queries(n_queries, sample, seed)
+    found, true = (_search_sample(one, queries, chosen, depth)[0] for one in (index, exact))
+    hits = sum(np.intersect1d(a, b, assume_unique=True).size for a, b in zip(found, true, strict=True))
+    return hits / true.size
+
+
+def _draw_queries(n_queries: int, sample: int, seed: int = 0) -> IndexArray:
+    """Return the numbers of at most `sample` queries, drawn without repetition, ascending."""
+    return np.sort(np.random.default_rng(seed).choice(n_queries, min(sample, n_queries), replace=False))
+
+
+def _search_sample(index: Index, queries: Any, chosen: IndexArray, depth: int) -> Neighbors:
+    """Return the lists of some queries; of some training points, against all the others, where `queries` is `None`."""
+    return index.search_rows(chosen, depth) if queries is None else index.search(queries[chosen], depth)
 
 
 def audited_queries(shape: tuple[int, int], depth: int, metric: MetricLike) -> int:
@@ -99,6 +155,7 @@ def recall_of(distances: FloatArray, limits: FloatArray, k: int) -> float:
 
 
 def _smallest(shares: FloatArray, k: int) -> float:
+    """Return the smallest share over the first k, k + 1, ... of the lists."""
     return float(shares[min(k, len(shares)) - 1 :].min())
 
 
@@ -156,15 +213,13 @@ class NeighborAudit:
             Whether the distances became votes.
         """
         chosen = self._choose(n_queries, depth)
-        if chosen is None:
+        exhaustive = None if chosen is None else self._exhaustive()
+        if chosen is None or exhaustive is None:
             return
-        exhaustive = self._exhaustive()
-        if exhaustive is None:
-            return
-        found, far = search_sample(self._index, queries, chosen, depth)
+        found, far = _search_sample(self._index, queries, chosen, depth)
         rows = take_rows(self._X, chosen) if queries is None else queries[chosen]
         try:
-            true, limits = search_sample(exhaustive, queries, chosen, depth)
+            true, limits = _search_sample(exhaustive, queries, chosen, depth)
             lengths = self._measure(rows, found, true, limits)
         except (TypeError, ValueError) as error:
             self._not_measured(error)
@@ -181,10 +236,8 @@ class NeighborAudit:
     def check_balls(self, queries: Any, n_queries: int, radius: float) -> None:
         """Sample a batch of queries whose balls were used. Parameters as in `check_lists`."""
         chosen = self._choose(n_queries, 1)
-        if chosen is None:
-            return
-        exhaustive = self._exhaustive()
-        if exhaustive is None:
+        exhaustive = None if chosen is None else self._exhaustive()
+        if chosen is None or exhaustive is None:
             return
         rows = take_rows(self._X, chosen) if queries is None else queries[chosen]
         found = _balls(self._index, rows, radius, chosen if queries is None else None)
@@ -219,7 +272,7 @@ class NeighborAudit:
         if not self._samples:
             return Verdict(False if self._index.exact is False else None, None)
         total = sum(sample.n_queries for sample in self._samples)
-        recall = sum(sample.recall(k) * sample.n_queries for sample in self._samples) / total
+        recall = sum(_smallest(sample.found, k) * sample.n_queries for sample in self._samples) / total
         right = all(sample.right and not (weighted and sample.distance_error > _OWN_PART) for sample in self._samples)
         if not right or self._index.exact is False:
             return Verdict(False, min(1.0, recall))
@@ -235,7 +288,7 @@ class NeighborAudit:
         # Of many small batches not every one is sampled, but all queries have the same chance.
         wanted = most * n_queries / self._n_asked
         whole = int(wanted) + int(np.random.default_rng(self._n_asked).random() < wanted % 1.0)
-        return draw_queries(n_queries, whole) if whole else None
+        return _draw_queries(n_queries, whole) if whole else None
 
     def _exhaustive(self) -> Index | None:
         """Return an index that compares every query with every point; None where rows cannot be compared."""

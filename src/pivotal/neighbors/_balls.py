@@ -12,8 +12,6 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import is_sparse
 from pivotal.neighbors.brute import Neighbors
 
-__all__ = ["Balls", "as_balls", "find_balls"]
-
 _FIRST_QUERIES = 32  # they tell how long lists should be
 _FIRST_DEPTH = 64
 _SHORTEST = 8  # lists take half as long as those of the first depth; where balls are small, all of them are so short
@@ -87,41 +85,6 @@ class Balls(NamedTuple):
         return Balls.of(sizes, members, distances)
 
 
-class _Search(NamedTuple):
-    """What is asked, and how."""
-
-    nearest: Callable[[IndexArray, int], Neighbors]
-    """Searches the nearest this many of some queries, which are given by number."""
-
-    fitting: Callable[[int], int]
-    """Says how many lists of a length to ask for at once."""
-
-    n_train: int
-    radius: float
-
-    def widen(self, queries: IndexArray, depth: int) -> Iterator[Balls]:
-        """Yield the balls of the queries in their order; lists that end inside the ball are asked for again, longer."""
-        step = self.fitting(depth)
-        for start in range(0, len(queries), step):
-            part = queries[start : start + step]
-            indices, distances = self.nearest(part, depth)
-            inside = distances <= self.radius
-            wide = np.flatnonzero(inside[:, -1]) if depth < self.n_train else np.empty(0, np.int64)
-            inside[wide] = False
-            found = Balls.of(inside.sum(axis=1), indices[inside], distances[inside])
-            if wide.size == 0:
-                yield found
-                continue
-            del indices, distances, inside  # before longer lists are made
-            done = n_filled = 0
-            for deeper in self.widen(part[wide], min(max(_GROWTH * depth, _FIRST_DEPTH), self.n_train)):
-                places = wide[n_filled : n_filled + len(deeper.sizes)]
-                n_filled += len(places)
-                stop = int(places[-1]) + 1 if n_filled < len(wide) else len(part)
-                yield found.part(done, stop).filled(places - done, deeper)
-                done = stop
-
-
 def find_balls(
     nearest: Callable[[IndexArray, int], Neighbors],
     fitting: Callable[[int], int],
@@ -131,25 +94,39 @@ def find_balls(
 ) -> Iterator[Balls]:
     """Yield the points within the radius of each query, some queries at a time, in their order.
 
-    Parameters
-    ----------
-    nearest : callable
-        Takes the numbers of some queries and a depth; returns indices and distances, nearest first.
-    fitting : callable
-        Says how many lists of a length to ask for at once. It bounds the memory: no more is held than a few times that.
-    n_queries, n_train : int
-        Numbers of queries and of training points.
-    radius : float
-        Points at this distance are inside.
+    `nearest` searches this many of some queries, which are given by number; `fitting` says how many lists of a length
+    to ask for at once. It bounds the memory: no more is held than a few times that.
     """
-    search = _Search(nearest, fitting, n_train, radius)
+
+    def widen(queries: IndexArray, depth: int) -> Iterator[Balls]:
+        """Yield the balls of the queries in their order; lists that end inside the ball are asked for again, longer."""
+        step = fitting(depth)
+        for start in range(0, len(queries), step):
+            part = queries[start : start + step]
+            indices, distances = nearest(part, depth)
+            inside = distances <= radius
+            wide = np.flatnonzero(inside[:, -1]) if depth < n_train else np.empty(0, np.int64)
+            inside[wide] = False
+            found = Balls.of(inside.sum(axis=1), indices[inside], distances[inside])
+            if wide.size == 0:
+                yield found
+                continue
+            del indices, distances, inside  # before longer lists are made
+            done = n_filled = 0
+            for deeper in widen(part[wide], min(max(_GROWTH * depth, _FIRST_DEPTH), n_train)):
+                places = wide[n_filled : n_filled + len(deeper.sizes)]
+                n_filled += len(places)
+                stop = int(places[-1]) + 1 if n_filled < len(wide) else len(part)
+                yield found.part(done, stop).filled(places - done, deeper)
+                done = stop
+
     start, step, depth = 0, _FIRST_QUERIES, min(_FIRST_DEPTH, n_train)
     while start < n_queries:
-        stop, found = min(start + step, n_queries), []
-        for balls in search.widen(np.arange(start, stop), depth):
-            found.append(balls.sizes)
+        stop, sizes = min(start + step, n_queries), []
+        for balls in widen(np.arange(start, stop), depth):
+            sizes.append(balls.sizes)
             yield balls
-        depth = min(n_train, _depth_for(np.concatenate(found)))
+        depth = min(n_train, _depth_for(np.concatenate(sizes)))
         start, step = stop, min(fitting(depth), _GROWTH * _GROWTH * step)  # what few queries tell is not trusted far
 
 

@@ -22,8 +22,6 @@ from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.metrics import MetricLike, make_searcher
 
-__all__ = ["ClusteredIndex", "as_index_of_many"]
-
 _ROWS_PER_CLUSTER: Final = 1000
 _SAMPLED: Final = 50  # rows per cluster that k-means sees
 _STEPS: Final = 5  # of k-means; more of them find hardly more neighbours
@@ -69,7 +67,7 @@ class ClusteredIndex(Index):
             kind = "a sparse matrix" if is_sparse(self._X) else f"metric={metric!r}"
             raise ValueError(f"clusters need dense points and one of {', '.join(EUCLIDEAN)}; got {kind}. Use brute.")
         self._metric, self._n_compared = str(metric), n_compared
-        self._space = EuclideanSpace(self._X, self._metric)
+        self._space = EuclideanSpace(self._X, self._metric, self._n_threads)
         self._centres = _find_centres(self._space.points, seed)
         clusters = np.concatenate(
             [self._nearest_centre(self._space.points[start : start + _AT_ONCE])

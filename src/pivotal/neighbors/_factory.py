@@ -10,7 +10,6 @@ import numpy as np
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.core.validation import Checked, check_features, is_integer, is_sparse
-from pivotal.kernels.measure import measure_rows
 from pivotal.kernels.radix import make_words
 from pivotal.neighbors._approximate import Settings
 from pivotal.neighbors._external import TREES, ExternalIndex, TreeIndex, tree_classes
@@ -24,8 +23,6 @@ from pivotal.neighbors.chunks import ChunkedIndex
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.lists import nearest_of
 from pivotal.neighbors.metrics import Cosine, MetricLike, check_size, make_searcher
-
-__all__ = ["AutoIndex", "BruteIndex", "as_index", "blocks", "is_exact", "orders_of", "shells_of"]
 
 _SETTINGS: dict[str, Settings] = {
     settings.name: settings for settings in (FaissFlat(), FaissIVF(), FaissHNSW(), PyNNDescent(), HNSWLib())
@@ -226,7 +223,8 @@ class AutoIndex(BruteIndex):
 
     def _find_in_tree(self, queries: FloatArray, depth: int) -> Neighbors:
         """Take a few candidates more than wanted from the tree, and rank them by our own distances."""
-        squared = self._metric == "sqeuclidean"
+        engine, squared = self._engine, self._metric == "sqeuclidean"
+        assert isinstance(engine, DenseEuclidean)
         indices, distances = empty_result(len(queries), depth)
         unsure = np.zeros(len(queries), np.bool_)
 
@@ -235,7 +233,7 @@ class AutoIndex(BruteIndex):
             candidates: AnyArray = np.sort(near, axis=1)
             gaps = np.empty(far.shape)
             for i, row in enumerate(range(part.start, part.stop)):
-                measure_rows(self._X, queries[row], candidates[i], 0, gaps.shape[1], squared, gaps[i])
+                engine.measure_some(queries[row], candidates[i], 0, gaps[i])
             distances[part], indices[part] = nearest_of(depth, gaps, candidates)
             # The tree computes the same distances, up to a few units in the last place.
             last = far[:, -1] ** 2 if squared else far[:, -1]

@@ -4,135 +4,20 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from pivotal.core.types import AnyArray, FloatArray
-from pivotal.neighbors._approximate import ApproximateIndex, EuclideanSpace, Settings
-from pivotal.neighbors.metrics import MetricLike
-
-__all__ = ["FaissFlat", "FaissFlatIndex", "FaissHNSW", "FaissHNSWIndex", "FaissIVF", "FaissIVFIndex"]
+from pivotal.core.types import AnyArray, BoolArray, FloatArray
+from pivotal.neighbors._approximate import ApproximateIndex, EuclideanSpace, Settings, SingleArray
 
 _SINGLE = 2.0**-24
 # FAISS wants 39 points to find a centre from; more than this many say little more about it.
 _POINTS_PER_LIST = 39
 _POINTS_TO_LEARN_FROM = 64
-
-
-@dataclass(frozen=True)
-class FaissFlat(Settings):
-    """FAISS compares every query with every point, in single precision.
-
-    The true neighbours are found all the same. What FAISS omits is farther by its own distances; where their
-    rounding could hide a point that belongs into the list, a query is answered by `BruteIndex` instead.
-
-    Examples
-    --------
-    >>> from pivotal.neighbors import FaissFlat
-    >>> FaissFlat()
-    FaissFlat()
-    """
-
-    exact: ClassVar[bool] = True
-    name: ClassVar[str] = "faiss-flat"
-    package: ClassVar[str] = "faiss"
-    extra: ClassVar[str] = "faiss"
-
-    def build(
-        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
-    ) -> FaissFlatIndex:
-        return FaissFlatIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
-
-
-@dataclass(frozen=True)
-class FaissIVF(Settings):
-    """FAISS sorts the points into lists around centres, and searches the lists whose centres are near the query.
-
-    Approximate. The centres are found with a fixed seed.
-
-    Parameters
-    ----------
-    n_lists : int or "auto", default="auto"
-        Number of lists. By default the root of the number of points.
-    n_probes : int or "auto", default="auto"
-        Lists to search for each query: more take longer and find more. By default an eighth of the lists, at least 16.
-    seed : int, default=0
-        Decides which points the centres are found from.
-
-    Examples
-    --------
-    >>> from pivotal.neighbors import FaissIVF
-    >>> FaissIVF(n_lists=100)
-    FaissIVF(n_lists=100, n_probes='auto', seed=0)
-    """
-
-    n_lists: int | Literal["auto"] = "auto"
-    n_probes: int | Literal["auto"] = "auto"
-    seed: int = 0
-
-    name: ClassVar[str] = "faiss-ivf"
-    package: ClassVar[str] = "faiss"
-    extra: ClassVar[str] = "faiss"
-
-    def __post_init__(self) -> None:
-        self._check_count("n_lists", auto=True)
-        self._check_count("n_probes", auto=True)
-        self._check_count("seed", 0)
-
-    def build(
-        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
-    ) -> FaissIVFIndex:
-        return FaissIVFIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
-
-
-@dataclass(frozen=True)
-class FaissHNSW(Settings):
-    """FAISS links every point to some near ones, and walks along the links towards the query.
-
-    Approximate. Built by one thread, it is the same every time; more threads are faster and link differently each time.
-
-    Parameters
-    ----------
-    n_links : int, default=32
-        Links of a point.
-    build_effort : int, default=80
-        Candidates looked at to find the links of a point ("efConstruction").
-    search_effort : int or "auto", default="auto"
-        Candidates looked at in a search ("efSearch"); at least the number of neighbours, and twice that by default.
-    build_threads : int, default=1
-        Threads for building.
-
-    Examples
-    --------
-    >>> from pivotal.neighbors import FaissHNSW
-    >>> FaissHNSW(n_links=16).n_links
-    16
-    """
-
-    n_links: int = 32
-    build_effort: int = 80
-    search_effort: int | Literal["auto"] = "auto"
-    build_threads: int = 1
-
-    name: ClassVar[str] = "faiss-hnsw"
-    package: ClassVar[str] = "faiss"
-    extra: ClassVar[str] = "faiss"
-
-    def __post_init__(self) -> None:
-        self._check_count("n_links", 2)
-        self._check_count("build_effort")
-        self._check_count("search_effort", auto=True)
-        self._check_count("build_threads")
-
-    def build(
-        self, X: Any, metric: MetricLike, *, metric_params: Mapping[str, Any] | None, n_jobs: int | None
-    ) -> FaissHNSWIndex:
-        return FaissHNSWIndex(X, self, metric, metric_params=metric_params, n_jobs=n_jobs)
 
 
 class _ThreadSetting:
@@ -174,20 +59,16 @@ class FaissFlatIndex(ApproximateIndex):
 
     exact: bool | None = True
 
-    def _build(self, points: npt.NDArray[np.float32]) -> None:
+    def _build(self, points: SingleArray) -> None:
         self._index = self._package.IndexFlatL2(points.shape[1])
         self._index.add(points)
 
-    def _propose(
-        self, queries: npt.NDArray[np.float32], asked: int, effort: int
-    ) -> tuple[AnyArray, npt.NDArray[np.float32]]:
+    def _propose(self, queries: SingleArray, asked: int, effort: int) -> tuple[AnyArray, SingleArray]:
         with _threads(self._package, self._n_threads):
             squares, found = self._index.search(queries, asked)
         return found, squares
 
-    def _doubtful(
-        self, queries: npt.NDArray[np.float32], last: npt.NDArray[np.float32], farthest: FloatArray
-    ) -> npt.NDArray[np.bool_]:
+    def _doubtful(self, queries: SingleArray, last: SingleArray, farthest: FloatArray) -> BoolArray:
         """Doubt a list unless a point as far as its last would have got a smaller distance than what was cut off.
 
         As in `_brute`, with norms that are summed in single precision too: a product of d terms and two norms are off
@@ -198,7 +79,7 @@ class FaissFlatIndex(ApproximateIndex):
         noise = 8 * error * np.einsum("ij,ij->i", queries, queries, dtype=np.float64) + np.finfo(np.float32).tiny
         assert isinstance(self._space, EuclideanSpace)
         square = self._space.squares(farthest)
-        unsure: npt.NDArray[np.bool_] = ~(last > square * (1 + 2 * error) * (1 + 1e-12) + noise)
+        unsure: BoolArray = ~(last > square * (1 + 2 * error) * (1 + 1e-12) + noise)
         return unsure
 
 
@@ -207,7 +88,7 @@ class FaissIVFIndex(ApproximateIndex):
 
     _settings: FaissIVF
 
-    def _build(self, points: npt.NDArray[np.float32]) -> None:
+    def _build(self, points: SingleArray) -> None:
         n, d = points.shape
         wanted = round(math.sqrt(n)) if self._settings.n_lists == "auto" else self._settings.n_lists
         self._n_lists = max(1, min(wanted, n // _POINTS_PER_LIST))
@@ -222,9 +103,7 @@ class FaissIVFIndex(ApproximateIndex):
             self._index.train(points)
             self._index.add(points)
 
-    def _propose(
-        self, queries: npt.NDArray[np.float32], asked: int, effort: int
-    ) -> tuple[AnyArray, npt.NDArray[np.float32]]:
+    def _propose(self, queries: SingleArray, asked: int, effort: int) -> tuple[AnyArray, SingleArray]:
         how = self._package.SearchParametersIVF(nprobe=min(self._n_lists, self._n_probes * effort))
         with _threads(self._package, self._n_threads):
             squares, found = self._index.search(queries, asked, params=how)
@@ -236,15 +115,13 @@ class FaissHNSWIndex(ApproximateIndex):
 
     _settings: FaissHNSW
 
-    def _build(self, points: npt.NDArray[np.float32]) -> None:
+    def _build(self, points: SingleArray) -> None:
         self._index = self._package.IndexHNSWFlat(points.shape[1], self._settings.n_links)
         self._index.hnsw.efConstruction = self._settings.build_effort
         with _threads(self._package, self._settings.build_threads):
             self._index.add(points)
 
-    def _propose(
-        self, queries: npt.NDArray[np.float32], asked: int, effort: int
-    ) -> tuple[AnyArray, npt.NDArray[np.float32]]:
+    def _propose(self, queries: SingleArray, asked: int, effort: int) -> tuple[AnyArray, SingleArray]:
         given = self._settings.search_effort
         breadth = effort * max(asked, 2 * asked if given == "auto" else given)
         with _threads(self._package, self._n_threads):
@@ -252,3 +129,102 @@ class FaissHNSWIndex(ApproximateIndex):
                 queries, asked, params=self._package.SearchParametersHNSW(efSearch=breadth)
             )
         return found, squares
+
+
+@dataclass(frozen=True)
+class FaissFlat(Settings):
+    """FAISS compares every query with every point, in single precision.
+
+    The true neighbours are found all the same. What FAISS omits is farther by its own distances; where their
+    rounding could hide a point that belongs into the list, a query is answered by `BruteIndex` instead.
+
+    Examples
+    --------
+    >>> from pivotal.neighbors import FaissFlat
+    >>> FaissFlat()
+    FaissFlat()
+    """
+
+    exact: ClassVar[bool] = True
+    name: ClassVar[str] = "faiss-flat"
+    package: ClassVar[str] = "faiss"
+    extra: ClassVar[str] = "faiss"
+    index: ClassVar[type[ApproximateIndex]] = FaissFlatIndex
+
+
+@dataclass(frozen=True)
+class FaissIVF(Settings):
+    """FAISS sorts the points into lists around centres, and searches the lists whose centres are near the query.
+
+    Approximate. The centres are found with a fixed seed.
+
+    Parameters
+    ----------
+    n_lists : int or "auto", default="auto"
+        Number of lists. By default the root of the number of points.
+    n_probes : int or "auto", default="auto"
+        Lists to search for each query: more take longer and find more. By default an eighth of the lists, at least 16.
+    seed : int, default=0
+        Decides which points the centres are found from.
+
+    Examples
+    --------
+    >>> from pivotal.neighbors import FaissIVF
+    >>> FaissIVF(n_lists=100)
+    FaissIVF(n_lists=100, n_probes='auto', seed=0)
+    """
+
+    n_lists: int | Literal["auto"] = "auto"
+    n_probes: int | Literal["auto"] = "auto"
+    seed: int = 0
+
+    name: ClassVar[str] = "faiss-ivf"
+    package: ClassVar[str] = "faiss"
+    extra: ClassVar[str] = "faiss"
+    index: ClassVar[type[ApproximateIndex]] = FaissIVFIndex
+
+    def __post_init__(self) -> None:
+        self._check_count("n_lists", auto=True)
+        self._check_count("n_probes", auto=True)
+        self._check_count("seed", 0)
+
+
+@dataclass(frozen=True)
+class FaissHNSW(Settings):
+    """FAISS links every point to some near ones, and walks along the links towards the query.
+
+    Approximate. Built by one thread, it is the same every time; more threads are faster and link differently each time.
+
+    Parameters
+    ----------
+    n_links : int, default=32
+        Links of a point.
+    build_effort : int, default=80
+        Candidates looked at to find the links of a point ("efConstruction").
+    search_effort : int or "auto", default="auto"
+        Candidates looked at in a search ("efSearch"); at least the number of neighbours, and twice that by default.
+    build_threads : int, default=1
+        Threads for building.
+
+    Examples
+    --------
+    >>> from pivotal.neighbors import FaissHNSW
+    >>> FaissHNSW(n_links=16).n_links
+    16
+    """
+
+    n_links: int = 32
+    build_effort: int = 80
+    search_effort: int | Literal["auto"] = "auto"
+    build_threads: int = 1
+
+    name: ClassVar[str] = "faiss-hnsw"
+    package: ClassVar[str] = "faiss"
+    extra: ClassVar[str] = "faiss"
+    index: ClassVar[type[ApproximateIndex]] = FaissHNSWIndex
+
+    def __post_init__(self) -> None:
+        self._check_count("n_links", 2)
+        self._check_count("build_effort")
+        self._check_count("search_effort", auto=True)
+        self._check_count("build_threads")

@@ -12,8 +12,6 @@ from pivotal.neighbors._factory import blocks
 from pivotal.neighbors.brute import Neighbors
 from pivotal.neighbors.index import Index
 
-__all__ = ["KeptLists"]
-
 
 class KeptLists(Index):
     """An index that searches the rows' own neighbours once.

@@ -20,8 +20,6 @@ from pivotal.kernels.radix import centre_in_double
 from pivotal.kernels.shell_counts import SHELLS, Points, Tile, Walls, add_tile, count_tile, make_shell_scratch
 from pivotal.neighbors.brute import DenseEuclidean
 
-__all__ = ["ShellCounts", "Shells"]
-
 _TILE_POINTS = 2048
 # Points by which walls are placed, at least; the same for every query.
 _SAMPLE = 2**14

@@ -26,8 +26,6 @@ import pyarrow.parquet as pq
 from pivotal.core.types import AnyArray, IndexArray
 from pivotal.core.validation import count_not_finite
 
-__all__ = ["ArraySource", "ParquetSource", "RowSource", "is_source", "open_source", "take_rows"]
-
 Chunk: TypeAlias = tuple[int, AnyArray]
 
 # Bytes that are read at once on the way into a chunk, beside the chunk itself.

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from pivotal.core.frozen import read_only
 from pivotal.core.threads import run_all, single_threaded_blas, slices
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
-from pivotal.kernels.measure import centre_rows, measure_all, measure_all_sparse
+from pivotal.kernels.measure import centre_rows, measure_all, measure_all_sparse, measure_rows
 from pivotal.kernels.order import STRIDE, make_scratch, rank_rows
 from pivotal.kernels.search import Shortlists, rank_shortlists, rank_sparse, scan_tile
 from pivotal.neighbors.lists import sorted_rows
@@ -58,6 +58,16 @@ _UNDERFLOW = 2.0**-90
 def empty_result(n_queries: int, depth: int) -> Neighbors:
     """Arrays for the answer."""
     return np.empty((n_queries, depth), np.int64), np.empty((n_queries, depth), np.float64)
+
+
+def largest_entry(X: AnyArray) -> float:
+    """Return the largest absolute value."""
+    return max(abs(float(X.min())), abs(float(X.max())))
+
+
+def scale_of(magnitude: float) -> float:
+    """Return the power of two that brings the points to about 1, its square far from overflow."""
+    return float(2.0 ** -max(-480, int(np.frexp(magnitude)[1])))
 
 
 def _room(depth: int) -> int:
@@ -103,6 +113,11 @@ class DenseEuclidean:
         Whether to return squared distances.
     n_threads : int
         Threads for the preparation.
+
+    Attributes
+    ----------
+    points : float32 array of shape (n_train, n_features)
+        The points, centred, scaled and rounded.
     """
 
     unit = 1.0
@@ -112,15 +127,13 @@ class DenseEuclidean:
         self._squared = squared
         n_train, n_features = X.shape
         self._centre: FloatArray = X.mean(axis=0, dtype=np.float64)
-        magnitude = max(abs(float(X.min())), abs(float(X.max()))) + float(np.abs(self._centre).max())
-        # The exponent is bounded so that the square of the scale stays far from overflow.
-        self._scale = 2.0 ** -max(-480, int(np.frexp(magnitude)[1]))
-        self._points = np.empty((n_train, n_features), np.float32)
+        self._scale = scale_of(largest_entry(X) + float(np.abs(self._centre).max()))
+        self.points = np.empty((n_train, n_features), np.float32)
         # Infinite norms fill up the last stride of points.
         self._norms = np.full(-(-n_train // STRIDE) * STRIDE, np.inf, np.float32)
 
         def prepare(rows: slice) -> None:
-            centre_rows(X[rows], self._centre, self._scale, self._points[rows], self._norms[:n_train][rows])
+            centre_rows(X[rows], self._centre, self._scale, self.points[rows], self._norms[:n_train][rows])
 
         run_all(prepare, slices(n_train, n_train, n_threads, 4 * n_features), n_threads)
         groups = -(-n_features // _TILE_FEATURES)
@@ -130,6 +143,19 @@ class DenseEuclidean:
     def geometry(self) -> tuple[AnyArray, bool, FloatArray, float]:
         """The points, whether distances are left squared, and the centre and the scale that products are taken in."""
         return read_only(self._X), self._squared, self._centre, self._scale
+
+    def centred(self, queries: FloatArray) -> FloatArray:
+        """Return queries centred and scaled as the points are."""
+        centred: FloatArray = (queries - self._centre) * self._scale
+        return centred
+
+    def squares(self, distances: FloatArray) -> FloatArray:
+        """Return the squares of distances, as far as centred and scaled points are from each other."""
+        return (distances if self._squared else distances**2) * self._scale**2
+
+    def measure_some(self, query: FloatArray, candidates: IndexArray, start: int, distances: FloatArray) -> None:
+        """Fill in the distances of the candidates from `start` on."""
+        measure_rows(self._X, query, candidates, start, len(candidates), self._squared, distances)
 
     def search(self, queries: FloatArray, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query, float64 (n_queries, n_features)."""
@@ -165,7 +191,7 @@ class DenseEuclidean:
         extra = np.empty_like(tile)
         marks = np.empty(_TILE_POINTS // STRIDE, np.bool_)
         for first in range(0, n_train, _TILE_POINTS):
-            points = self._points[first : first + _TILE_POINTS]
+            points = self.points[first : first + _TILE_POINTS]
             self._multiply(factor, points, tile[:, : len(points)], extra[:, : len(points)])
             norms = self._norms[first : first + _TILE_POINTS]
             scan_tile(
@@ -197,7 +223,7 @@ class DenseEuclidean:
         """Return what to multiply the points by, and empty shortlists."""
         n_queries, n_features = queries.shape
         with np.errstate(over="ignore"):
-            centred = (queries - self._centre) * self._scale
+            centred = self.centred(queries)
             square = np.einsum("ij,ij->i", centred, centred)
         far = ~(square <= _FAR**2)
         # For a far query all scores are the norms and the noise is infinite: every point is a candidate.

@@ -23,14 +23,12 @@ import numpy as np
 
 from pivotal.core.sizes import as_bytes
 from pivotal.core.types import FloatArray, IndexArray
-from pivotal.core.validation import check_features, is_integer, is_sparse
+from pivotal.core.validation import check_features, is_integer
 from pivotal.neighbors._sources import Chunk, RowSource, open_source
 from pivotal.neighbors.brute import DenseEuclidean, Neighbors, empty_result
-from pivotal.neighbors.index import ENTRY_BYTES, Index
+from pivotal.neighbors.index import ENTRY_BYTES, Index, as_like
 from pivotal.neighbors.lists import nearest_of
 from pivotal.neighbors.metrics import MetricLike, Searcher, check_size, make_searcher
-
-__all__ = ["ChunkedIndex"]
 
 # What an entry of a list takes in a search: the list of the chunk, both lists in one with their order, a shortlist of
 # twice the depth.
@@ -128,7 +126,7 @@ class ChunkedIndex(Index):
                 step = self._queries_at_once(n_rows, max_rows)
                 for start in range(0, queries.shape[0], step):
                     part = slice(start, start + step)
-                    near, far = engine.search(_dense(queries[part]), max_rows, self._n_threads)
+                    near, far = engine.search(as_like(queries[part], self._X), max_rows, self._n_threads)
                     near += first
                     merge(indices[part], distances[part], found, near, far)
                 found = min(depth, found + max_rows)
@@ -212,12 +210,6 @@ def _read_ahead(chunks: Iterator[Chunk]) -> Generator[Chunk]:
     finally:
         # An interrupted search should not wait for a slow disk.
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _dense(queries: Any) -> FloatArray:
-    if is_sparse(queries):
-        queries = queries.toarray()
-    return np.ascontiguousarray(queries, dtype=np.float64)
 
 
 def check_metric(metric: MetricLike, metric_params: Mapping[str, Any] | None) -> None:

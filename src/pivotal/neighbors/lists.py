@@ -9,8 +9,6 @@ import numpy as np
 from pivotal.core.frozen import read_only
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["leave_out_own", "nearest_of", "order_ties", "scores_of_known", "sorted_rows"]
-
 # Entries that are sorted at once, in the cache.
 _ENTRIES_AT_ONCE = 2**16
 # Shorter rows, and a smaller part of longer ones, are sorted as fast by NumPy.

@@ -11,7 +11,7 @@ from scipy import sparse
 from pivotal.core.types import AnyArray, BoolArray, FloatArray
 from pivotal.core.validation import is_sparse
 from pivotal.kernels.measure import unit_rows
-from pivotal.neighbors.brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean
+from pivotal.neighbors.brute import DenseEuclidean, Neighbors, Pairwise, SparseEuclidean, largest_entry
 
 MetricLike: TypeAlias = str | Callable[..., float]
 
@@ -40,11 +40,8 @@ class Searcher(Protocol):
 
 def make_searcher(X: Any, metric: MetricLike, metric_params: Mapping[str, Any] | None, n_threads: int) -> Searcher:
     """Return the engine for checked training points, a C-contiguous array or a CSR matrix, and any metric."""
-    parameters = dict(metric_params or {})
     check_metric(metric, sparse_points=is_sparse(X))
-    if metric == "minkowski" and parameters.get("p", 2) == 2 and parameters.get("w") is None:
-        # Minkowski's metric is scikit-learn's default, and the Euclidean one unless its parameters say otherwise.
-        metric, parameters = "euclidean", {}
+    metric, parameters = plain_metric(metric, metric_params)
     if metric == "precomputed":
         return Pairwise(_check_rows("the precomputed matrix", lambda rows: rows), X.shape[0])
     if metric == "cosine" and not parameters:
@@ -55,9 +52,18 @@ def make_searcher(X: Any, metric: MetricLike, metric_params: Mapping[str, Any] |
     return _pairwise(X, metric, parameters)
 
 
+def plain_metric(metric: MetricLike, metric_params: Mapping[str, Any] | None) -> tuple[MetricLike, dict[str, Any]]:
+    """Return a metric and its parameters; the Euclidean one where Minkowski's is named and means that."""
+    parameters = dict(metric_params or {})
+    # Minkowski's metric is scikit-learn's default, and the Euclidean one unless its parameters say otherwise.
+    if metric == "minkowski" and parameters.get("p", 2) == 2 and parameters.get("w") is None:
+        return "euclidean", {}
+    return metric, parameters
+
+
 def check_size(X: Any, name: str) -> None:
     """Raise if squared distances would overflow."""
-    largest = float(abs(X).max()) if is_sparse(X) else max(-float(X.min()), float(X.max()))
+    largest = float(abs(X).max()) if is_sparse(X) else largest_entry(X)
     if largest > LARGEST:
         raise ValueError(
             f"{name} must stay within ±{LARGEST:g}, or squared distances overflow; got {largest:g}. "
@@ -104,6 +110,11 @@ class Cosine:
         Finite.
     n_threads : int
         Threads for the preparation.
+
+    Attributes
+    ----------
+    inner : Searcher
+        The engine that compares points scaled to length 1.
     """
 
     unit = 0.5
@@ -114,12 +125,7 @@ class Cosine:
         self._extra = bool(nowhere.any())
         if self._extra:
             units = _append_column(units, nowhere.astype(np.float64))
-        self._engine = _euclidean(units, squared=True, n_threads=n_threads)
-
-    @property
-    def inner(self) -> Searcher:
-        """The engine that compares points scaled to length 1."""
-        return self._engine
+        self.inner = _euclidean(units, squared=True, n_threads=n_threads)
 
     def units(self, queries: Any) -> tuple[Any, BoolArray]:
         """Return queries as the inner engine takes them, and which of them are as far from every point."""
@@ -129,14 +135,14 @@ class Cosine:
     def measure(self, queries: Any) -> FloatArray:
         """Return the squared distances of points of length 1 to each query, shape (n_queries, n_train)."""
         units, nowhere = self.units(queries)
-        squares = self._engine.measure(units)
+        squares = self.inner.measure(units)
         squares[nowhere] = 2.0
         return squares
 
     def search(self, queries: Any, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query."""
         units, nowhere = self.units(queries)
-        indices, distances = self._engine.search(units, depth, n_threads)
+        indices, distances = self.inner.search(units, depth, n_threads)
         distances *= 0.5
         indices[nowhere] = np.arange(depth)
         distances[nowhere] = 1.0
