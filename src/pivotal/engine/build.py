@@ -8,15 +8,13 @@ from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray
 from pivotal.engine.exact import Engine
 from pivotal.engine.game_shape import GameShape
-from pivotal.engine.multilabel import MultiLabelEngine, MultiLabelRadius
+from pivotal.engine.multilabel import MultiLabelEngine
 from pivotal.engine.passes import QueryCounter
 from pivotal.engine.radius import RadiusEngine
 from pivotal.engine.sampling.drawing import check_sampled_votes
 from pivotal.engine.sampling.sampled import SamplingEngine
 from pivotal.engine.solvers import check_votes_allowed
 from pivotal.results.per_query import PerQueryRecorder
-
-__all__ = ["check_votes", "make_counter"]
 
 
 def check_votes(game: Game, plan: Plan) -> None:
@@ -55,7 +53,7 @@ def make_counter(
                 f"{game} has closed forms at any size and is not sampled; got method={plan.method!r}. "
                 'Use method="exact".'
             )
-        return (MultiLabelRadius if many else RadiusEngine)(spec, labels, shape)
+        return RadiusEngine(spec, labels, shape)
     if many:
         return MultiLabelEngine(spec, labels, shape, n_jobs=n_jobs)
     if plan.method == "exact":

@@ -29,8 +29,6 @@ from pivotal.results.values import Values
 # Lists of more than this part of all points are cheapest to get by sorting all of them.
 _SORTED_ANYWAY = 8
 
-__all__ = ["Engine", "Solved", "SolvedRows"]
-
 
 class Solved(NamedTuple):
     """A block of queries with the values of their neighbours: all that the sums need to know of it."""
@@ -39,10 +37,7 @@ class Solved(NamedTuple):
     """Training points, nearest first; shape (n_queries, length)."""
 
     values: FloatArray
-    """Their values."""
-
     utilities: Utilities
-    """What else is known of the queries."""
 
     precision: tuple[int, float]
     """As `Engine.precision`."""
@@ -55,10 +50,7 @@ class SolvedRows(NamedTuple):
     """Values in the order of the training points, shape (n_queries, n_train)."""
 
     utilities: Utilities
-    """What else is known of the queries."""
-
     precision: tuple[int, float]
-    """As `Engine.precision`."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +83,15 @@ class Engine(SummingEngine):
         they are long enough, and lists twice as long are the next to try.
     n_queries : int
         Queries added so far.
-    labels, game, semivalue, k, tol, n_players, n_classes
+    labels, game, semivalue, k, tol, n_players, n_classes, recorder
         What it was made for.
+    weighted : bool
+        Whether votes differ.
+    one_label : bool
+        Whether a point has one label: then `order_labels` are what it votes for.
     """
+
+    one_label = True
 
     def __init__(
         self,
@@ -106,7 +104,8 @@ class Engine(SummingEngine):
     ) -> None:
         self.labels, self.game, self.semivalue = labels, spec.game, spec.semivalue
         self.k, self.n_classes, self.n_players = spec.k, shape.n_classes, shape.n_players
-        self._largest_vote, self.tol, self._recorder = shape.largest_vote, spec.tol, recorder
+        self._largest_vote, self.tol, self.recorder = shape.largest_vote, spec.tol, recorder
+        self.weighted = shape.largest_vote is not None
         self._lists = Truncation(spec, labels, shape)
         self.depth = self._lists.depth
         self._n_threads = count_threads(n_jobs)
@@ -115,19 +114,6 @@ class Engine(SummingEngine):
         self._remote_precision = 0, 0.0  # the precision of what was solved there
         self._solver_for(self.depth)  # what cannot be solved is said before any search
         self._sums = _RecordedSums.nothing(labels.shape[0])
-
-    one_label = True
-    """Whether a point has one label: then `order_labels` are what it votes for."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether votes differ."""
-        return self._largest_vote is not None
-
-    @property
-    def recorder(self) -> PerQueryRecorder | None:
-        """What keeps the values of single queries, where they are asked for."""
-        return self._recorder
 
     def whole_solver(self) -> Solver | None:
         """Return the solver for lists that take a sort of all points."""
@@ -149,8 +135,7 @@ class Engine(SummingEngine):
     def utilities(self, block: Block, depth: int) -> Utilities:
         """Return what else is known of queries with whole lists of this length, of which a block holds the first."""
         whole = np.broadcast_to(block.labels[:, :1], (len(block.targets), depth))
-        dropped = self._lists.dropped(Block(whole, None, block.targets))
-        return Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
+        return self._utilities(block, self._lists.dropped(Block(whole, None, block.targets)))
 
     def sums(self) -> tuple[PointSums, QueryTotals]:
         """Return a copy of the sums so far, and what else was counted."""
@@ -163,24 +148,15 @@ class Engine(SummingEngine):
 
     def reserve(self, n_queries: int) -> None:
         """Share out memory for the values of n single queries, where they are asked for."""
-        if self._recorder is not None:
-            self._recorder.reserve(n_queries, self.depth, self._sums.rows)
+        if self.recorder is not None:
+            self.recorder.reserve(n_queries, self.depth, self._sums.rows)
 
     def add(
         self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
     ) -> bool:
         """Count some queries; return whether more are wanted, which is always so.
 
-        Parameters
-        ----------
-        indices : int64 array of shape (n_queries, length)
-            Nearest training points, nearest first; `depth` of them, or more where `suffices` wants more.
-        votes : int32 array of shape (n_queries, length) or None
-            Their votes.
-        targets : int32 or float64 array of shape (n_queries,)
-            True label of each query.
-        weights : float64 array of shape (n_queries,), optional
-            How much each query counts; 1 each when None.
+        Lists are `depth` long, or longer where `suffices` wants more; each query counts 1 where there are no weights.
         """
         self.count(self.solved(indices, votes, targets), targets, weights)
         return True
@@ -193,8 +169,7 @@ class Engine(SummingEngine):
     def solved_block(self, indices: IndexArray, block: Block) -> Solved:
         """Do the same where the labels of the neighbours are given, whatever points the engine knows itself."""
         values, dropped = self.solve(block)
-        utilities = Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
-        return Solved(indices, values, utilities, self.precision())
+        return Solved(indices, values, self._utilities(block, dropped), self.precision())
 
     def count(self, solved: Solved | SolvedRows, targets: AnyArray, weights: FloatArray | None = None) -> None:
         """Count queries that are solved: the other half of `add`."""
@@ -207,8 +182,8 @@ class Engine(SummingEngine):
         indices = np.require(solved.indices, requirements=["C", "W"])
         values = np.require(solved.values, requirements=["C", "W"])
         rows = self._sums.rows
-        if self._recorder is not None:
-            rows += (self._recorder.record(indices, values, targets),)
+        if self.recorder is not None:
+            rows += (self.recorder.record(indices, values, targets),)
         self._sums = self._sums.plus(indices, values, solved.utilities, weights, rows=rows)
 
     def _count_rows(self, solved: SolvedRows, weights: FloatArray | None) -> None:
@@ -229,7 +204,7 @@ class Engine(SummingEngine):
     def for_worker(self) -> Engine:
         """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
         other = copy(self)
-        other._sums, other._recorder, other._scratch, other._n_threads = _RecordedSums.nothing(0), None, {}, 1
+        other._sums, other.recorder, other._scratch, other._n_threads = _RecordedSums.nothing(0), None, {}, 1
         return other
 
     def block(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Block:
@@ -258,25 +233,20 @@ class Engine(SummingEngine):
         self._sums = _RecordedSums(points, totals, (*self._sums.rows, *rows))
 
     def set_totals(
-        self,
-        points: PointSums,
-        totals: QueryTotals,
-        indices: AnyArray,
-        values: FloatArray,
-        targets: AnyArray,
+        self, points: PointSums, totals: QueryTotals, indices: AnyArray, values: FloatArray, targets: AnyArray
     ) -> None:
         """Take sums that were added up elsewhere, and the values of the single queries that they are sums of."""
         rows: tuple[QueryRows, ...] = ()
-        if self._recorder is not None:
-            self._recorder.reserve(len(targets), values.shape[1], rows)
-            rows = (self._recorder.record(indices, values, targets),)
+        if self.recorder is not None:
+            self.recorder.reserve(len(targets), values.shape[1], rows)
+            rows = (self.recorder.record(indices, values, targets),)
         self._sums = _RecordedSums(points, totals, rows)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound, which takes the lists of neighbours as right."""
         depth, error = self.precision()
         found = {"depth": depth, "n_players": self.n_players, "n_classes": self.n_classes}
-        queries = None if self._recorder is None else self._recorder.finish(self._sums.rows, self.labels)
+        queries = None if self.recorder is None else self.recorder.finish(self._sums.rows, self.labels)
         return self._result(found, error=error, **about, queries=queries)
 
     def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
@@ -288,6 +258,9 @@ class Engine(SummingEngine):
         depth, error = self._remote_precision
         solvers = list(self._solvers.items())  # at once: another thread may be adding one
         return max(depth, *(own for own, _ in solvers)), max(error, *(solver.error for _, solver in solvers))
+
+    def _utilities(self, block: Block, dropped: FloatArray) -> Utilities:
+        return Utilities.of(self.game, block, dropped, self.labels, self.n_classes, self.k)
 
     def _solver_for(self, depth: int) -> Solver:
         if depth not in self._solvers:

@@ -28,8 +28,6 @@ from pivotal.engine.totals import Utilities
 from pivotal.engine.whole_orders import Queries, WholeOrders
 from pivotal.neighbors import Index, Shells, blocks, shells_of
 
-__all__ = ["FarPoints"]
-
 # Queries looked at together.
 _QUERIES_AT_ONCE = 24
 # At least this many points are put in order; and at most this part of all, or sorting all is the better way.

@@ -9,8 +9,6 @@ from pivotal.core.games import Game
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import IndexArray
 
-__all__ = ["GameShape", "GameSpec"]
-
 
 class GameSpec(Protocol):
     """What is to be computed, as far as an engine looks at it: a `pivotal.core.spec.Spec`, or that of rankings."""

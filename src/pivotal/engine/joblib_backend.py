@@ -32,9 +32,6 @@ from pivotal.engine.truncation import NeighborVotes
 from pivotal.engine.whole_orders import WholeOrders
 from pivotal.neighbors import BruteIndex, ChunkedIndex, Index, blocks
 
-__all__ = ["WorkerTask", "Workers", "chosen_workers", "supports_backend", "warn_backend_unused", "why_backend_unused"]
-
-
 _BLOCKS_PER_WORKER = 4
 _ENTRY_BYTES = 16  # of an answer: training index and value
 _BUDGET = 2**30  # what lists may take in the workers, and answers that wait to be added up

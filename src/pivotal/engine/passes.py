@@ -10,8 +10,6 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.neighbors import blocks
 from pivotal.results.values import Values
 
-__all__ = ["Pass", "QueryCounter", "count_queries"]
-
 
 class Pass(Protocol):
     """One run through a batch of queries, block by block."""

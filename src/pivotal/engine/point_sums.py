@@ -20,8 +20,6 @@ import numpy as np
 
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 
-__all__ = ["PointSums"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _UNWEIGHTED, _WEIGHTED = 4, 6
 _NO_WEIGHTS = np.empty(0)

@@ -20,8 +20,6 @@ from pivotal.engine.totals import Utilities
 from pivotal.neighbors import Balls
 from pivotal.results.values import Values
 
-__all__ = ["RadiusEngine"]
-
 
 @dataclass(frozen=True)
 class _BallSums(RunningSums):
@@ -39,8 +37,8 @@ class RadiusEngine(SummingEngine):
     ----------
     spec : Spec
         What is to be computed; the game is a `Threshold`, or a `Mixture` of them.
-    labels : int32 array of shape (n_train,)
-        Class codes.
+    labels : int32 array of shape (n_train,), or (n_train, n_labels)
+        Class codes; of many labels per point 0 and 1, and the mean over them is valued.
     shape : GameShape
         How many play the game of one query.
 
@@ -55,7 +53,9 @@ class RadiusEngine(SummingEngine):
     def __init__(self, spec: GameSpec, labels: CodeArray, shape: GameShape) -> None:
         from pivotal.kernels.threshold import fill_share
 
-        self._labels, self._game, self._n_classes = labels, spec.game, shape.n_classes
+        self._game, self._n_classes = spec.game, shape.n_classes
+        self._columns = np.ascontiguousarray(np.atleast_2d(labels.T))
+        self.n_labels = labels.shape[1] if labels.ndim == 2 else None
         n_players, semivalue = shape.n_players, spec.semivalue
         self.depth = n_players
         others = np.arange(n_players + 1)
@@ -123,18 +123,21 @@ class RadiusEngine(SummingEngine):
     def _play(
         self, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Add the value of each member of a ball to `values`; return the utility of the full and of the empty set."""
-        return self._play_for(self._labels, balls, targets, weights, values)
+        """Add the value of each member of a ball to `values`; return the utility of the full and of the empty set.
+
+        All are means over the labels.
+        """
+        n_labels = len(self._columns)
+        full_utility, empty_utility = np.empty((2, n_labels, len(targets)))
+        for label, (column, truth) in enumerate(zip(self._columns, np.atleast_2d(targets.T), strict=True)):
+            utilities = self._play_for(column, balls, np.ascontiguousarray(truth), weights / n_labels, values)
+            full_utility[label], empty_utility[label] = utilities
+        return full_utility.mean(axis=0), empty_utility.mean(axis=0)
 
     def _play_for(
-        self,
-        labels: CodeArray,
-        balls: Balls,
-        targets: AnyArray,
-        weights: FloatArray,
-        values: FloatArray,
+        self, labels: CodeArray, balls: Balls, targets: AnyArray, weights: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Do the same for training points with these labels."""
+        """Do the same for one label of the points."""
         from pivotal.kernels.threshold import count_right, value_balls
 
         full_utility, empty_utility = np.zeros((2, len(targets)))

@@ -21,8 +21,6 @@ from pivotal.core.games import RetrievalGame
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import FloatArray, IndexArray
 
-__all__ = ["Coefficients", "average_at", "coefficients"]
-
 
 class Coefficients(NamedTuple):
     """What `kernels.retrieval.add_suffix_sums` takes: relevant documents, game by game, nearest first."""

@@ -14,8 +14,6 @@ from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.results.values import Values
 
-__all__ = ["RunningSums", "SummingEngine"]
-
 
 @dataclass(frozen=True)
 class RunningSums:
@@ -84,6 +82,7 @@ class SummingEngine:
 
     title = "valuing"
     depth: int
+    n_labels: int | None = None  # where points have many
     # Assigned as a whole: a block that is interrupted counts whole or not at all.
     _sums: Any
 
@@ -107,6 +106,8 @@ class SummingEngine:
 
     def _result(self, found: Mapping[str, Any], **about: Any) -> Values:
         """Return the values so far with their error bound; parameters as in `QueryTotals.result`."""
+        if self.n_labels is not None:
+            about["details"] = {**(about.get("details") or {}), "n_labels": self.n_labels}
         values: Values = self._sums.totals.result(
             self.values(),
             {"method": "exact", **found},

@@ -11,8 +11,6 @@ from pivotal.core.games import Game
 from pivotal.core.semivalues import Semivalue
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 
-__all__ = ["Block", "Ordering", "Solver"]
-
 
 class Block(NamedTuple):
     """Some queries with the first n of their neighbours, nearest first."""
@@ -25,6 +23,11 @@ class Block(NamedTuple):
 
     targets: AnyArray
     """True label of each query, as class code or response; shape (n_queries,)."""
+
+    @property
+    def ballots(self) -> CodeArray:
+        """The votes, also where they are one each."""
+        return np.ones(self.labels.shape, dtype=np.int32) if self.votes is None else self.votes
 
     def part(self, queries: slice | IndexArray, depth: int | None = None) -> Block:
         """Some of the queries, with the first `depth` of their neighbours."""
@@ -80,9 +83,9 @@ class Solver(ABC):
     def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
         self.game, self.semivalue, self.k, self.n, self.n_classes = game, semivalue, k, n, n_classes
 
-    @abstractmethod
     def scratch(self) -> tuple[Any, ...]:
         """Memory for one thread."""
+        return ()
 
     @abstractmethod
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:

@@ -23,8 +23,6 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.engine.ranking import coefficients
 from pivotal.engine.solver import Block, Ordering, Solver
 
-__all__ = ["check_votes_allowed", "make_solver"]
-
 _MOST_BYTES = 2**32  # tables of one thread
 _RANKS_AT_ONCE = 200_000  # a few milliseconds of closed forms; a rank of the tables counts for 32
 
@@ -39,9 +37,6 @@ class _UnweightedSolver(Solver):
         self.push = semivalue.push(k, n)
         self.sizes = semivalue.sizes(k, n)
         self.queries_at_once = max(1, _RANKS_AT_ONCE // n)
-
-    def scratch(self) -> tuple[Any, ...]:
-        return ()
 
 
 class _HardSolver(_UnweightedSolver):
@@ -159,9 +154,6 @@ class _RetrievalSolver(Solver):
     def __init__(self, game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int) -> None:
         super().__init__(game, semivalue, k, n, n_classes)
         self.queries_at_once = max(1, _RANKS_AT_ONCE // max(n, 1))
-
-    def scratch(self) -> tuple[AnyArray, ...]:
-        return ()
 
     def solve(self, block: Block, scratch: tuple[Any, ...], out: FloatArray) -> None:
         from pivotal.kernels.ranking_values import add_suffix_sums
@@ -329,24 +321,22 @@ def make_solver(
 
 def check_votes_allowed(game: Game) -> None:
     """Raise unless the game can be solved with votes that differ."""
-    if isinstance(game, Mixture):
-        for _, part in game.parts():
-            check_votes_allowed(part)
-    if isinstance(game, Threshold):
-        raise ValueError(
-            f"{game} takes unweighted votes within a radius; got weighted votes. "
-            'Use weights="uniform", or utility="soft", whose k nearest may be weighted.'
-        )
-    if isinstance(game, Plurality):
-        raise ValueError(
-            'utility="plurality" takes unweighted votes; got weighted votes. '
-            'Use weights="uniform", or utility="hard", whose multi-class game has weighted votes.'
-        )
-    if isinstance(game, Soft) and game.divide_by == "k":
-        raise ValueError(
-            'utility="soft-k" takes unweighted votes, as it divides by k; got weighted votes. '
-            'Use weights="uniform", or utility="soft", which divides by the sum of the votes.'
-        )
+    for _, part in game.parts():
+        if isinstance(part, Threshold):
+            raise ValueError(
+                f"{part} takes unweighted votes within a radius; got weighted votes. "
+                'Use weights="uniform", or utility="soft", whose k nearest may be weighted.'
+            )
+        if isinstance(part, Plurality):
+            raise ValueError(
+                'utility="plurality" takes unweighted votes; got weighted votes. '
+                'Use weights="uniform", or utility="hard", whose multi-class game has weighted votes.'
+            )
+        if isinstance(part, Soft) and part.divide_by == "k":
+            raise ValueError(
+                'utility="soft-k" takes unweighted votes, as it divides by k; got weighted votes. '
+                'Use weights="uniform", or utility="soft", which divides by the sum of the votes.'
+            )
 
 
 def _weight_of_a_class(game: Hard, n_classes: int) -> float:

@@ -13,8 +13,6 @@ from pivotal.core.types import AnyArray, FloatArray
 from pivotal.engine.solver import Block
 from pivotal.results.values import Values
 
-__all__ = ["QueryTotals", "Utilities", "sequential_sum"]
-
 # Allowance for rounding in any value, in units of the range of the utility; tests hold every kernel to it.
 _ROUNDING = 1e-14
 

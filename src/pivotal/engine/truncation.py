@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import Protocol
 
 import numpy as np
 
 from pivotal.core.spec import Spec
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
+from pivotal.engine.passes import QueryCounter
 from pivotal.engine.solver import Block
-
-__all__ = ["NeighborVotes", "Truncation"]
 
 
 class NeighborVotes:
@@ -29,12 +27,12 @@ class NeighborVotes:
         Points in the game of one query.
     """
 
-    def __init__(self, engine: HasDepth, spec: Spec, *, n_players: int) -> None:
+    def __init__(self, engine: QueryCounter, spec: Spec, *, n_players: int) -> None:
         self._engine, self._spec, self._n_players = engine, spec, n_players
         self._needed = min(n_players, spec.weights.depth(spec.k))
         self._depth = engine.depth
 
-    def for_counter(self, engine: HasDepth) -> NeighborVotes:
+    def for_counter(self, engine: QueryCounter) -> NeighborVotes:
         """Return the same for another engine, from the length of lists that it starts with."""
         other = copy(self)
         other._engine, other._depth = engine, engine.depth
@@ -65,15 +63,6 @@ class NeighborVotes:
         """Return the votes of the nearest `depth` neighbours at these distances, None if all are alike."""
         votes = self._spec.votes(distances[:, : max(depth, self._needed)], first)
         return None if votes is None else votes[:, :depth]
-
-
-class HasDepth(Protocol):
-    """What knows how long lists should be."""
-
-    depth: int
-
-    def suffices(self, indices: IndexArray, targets: AnyArray) -> bool:
-        """Return whether these lists are long enough."""
 
 
 class Truncation:

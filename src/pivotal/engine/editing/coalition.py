@@ -14,8 +14,6 @@ import numpy as np
 from pivotal.core.types import CodeArray, FloatArray, IndexArray
 from pivotal.kernels.coalition_arrays import NeighborArrays, Standing
 
-__all__ = ["Coalition", "shares_of_places"]
-
 
 def shares_of_places(k: int) -> FloatArray:
     """Return what the j-th nearest member counts when the soft vote is averaged over 1 to k neighbours.

@@ -15,8 +15,6 @@ from pivotal.engine.editing.neighbor_lists import NeighborLists
 from pivotal.engine.exact import Engine
 from pivotal.neighbors import Index, blocks, fitting_queries
 
-__all__ = ["EditState", "Finder", "Search", "as_kind", "stacked"]
-
 _SPARE, _SPARE_PART = 8, 8  # lists are longer than needed by this many points and by this part of what is needed
 
 

@@ -24,8 +24,6 @@ from pivotal.engine.totals import QueryTotals, Utilities
 from pivotal.neighbors import Index, blocks, fitting_queries
 from pivotal.results.values import Values
 
-__all__ = ["EditableEngine", "StartingPoints"]
-
 
 @dataclass
 class _Answers:

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.neighbors.lists import nearest_of
 
-__all__ = ["NeighborLists"]
-
 
 @dataclass(frozen=True)
 class NeighborLists:

@@ -22,8 +22,6 @@ from pivotal.kernels.owner_arrays import Owned
 from pivotal.neighbors import ApproximateIndex, Balls, Index
 from pivotal.results.owner_codes import Owners
 
-__all__ = ["BallGame", "Holdings", "search_balls"]
-
 RIGHT, WRONG = 0, 1
 
 

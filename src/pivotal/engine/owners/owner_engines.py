@@ -22,8 +22,6 @@ from pivotal.kernels.owner_arrays import Owned, Rules
 from pivotal.kernels.sample_arrays import Estimates, Streams
 from pivotal.results.values import Values
 
-__all__ = ["ExactOwners", "SampledOwners"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 
@@ -56,31 +54,30 @@ class ExactOwners(SummingEngine):
         self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray, weights: FloatArray | None = None
     ) -> bool:
         """Count some queries; return whether more are wanted, which is always so."""
-        from pivotal.kernels.owner_branching import owner_values
-
         players, indices = self._players, np.ascontiguousarray(indices)
         block = Block(self._labels[indices], None if votes is None else np.ascontiguousarray(votes), targets)
         values, dropped = np.zeros((len(targets), players.n_owners)), np.zeros(len(targets))
-        at_once = max(1, _STEPS_AT_ONCE // players.branches)
         for part in players.parts:
-            owned, rules, chances, found = part.own(indices, block), part.rules, part.chances, np.empty(values.shape)
-
-            def work(
-                queries: slice,
-                owned: Owned = owned,
-                rules: Rules = rules,
-                chances: FloatArray = chances,
-                found: FloatArray = found,
-                part: OwnerGame = part,
-            ) -> None:
-                owner_values(owned.part(queries), rules, chances, part.workspace(indices.shape[1]), found[queries])
-
-            run_all(work, slices(len(targets), at_once, self._n_threads), self._n_threads)
+            found, lost = self._values_of(part, indices, block)
             values += found
-            np.maximum(dropped, part.dropped(indices, owned), out=dropped)
+            np.maximum(dropped, lost, out=dropped)
         utilities = Utilities.of(self._game, block, dropped, self._labels, self._n_classes, self._k)
         self._sums = self._sums.plus(_all_owners(*values.shape), values, utilities, weights)
         return True
+
+    def _values_of(self, part: OwnerGame, indices: IndexArray, block: Block) -> tuple[FloatArray, FloatArray]:
+        """Return the values of the owners in one game of a sum, and what truncation costs each query."""
+        from pivotal.kernels.owner_branching import owner_values
+
+        owned, rules, chances = part.own(indices, block), part.rules, part.chances
+        found = np.empty((len(indices), part.n_owners))
+
+        def work(queries: slice) -> None:
+            owner_values(owned.part(queries), rules, chances, part.workspace(indices.shape[1]), found[queries])
+
+        at_once = max(1, _STEPS_AT_ONCE // self._players.branches)
+        run_all(work, slices(len(indices), at_once, self._n_threads), self._n_threads)
+        return found, part.dropped(indices, owned)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound."""
@@ -102,14 +99,7 @@ class SampledOwners(SamplingEngine):
     """
 
     def __init__(
-        self,
-        spec: Spec,
-        labels: AnyArray,
-        players: OwnerGame,
-        *,
-        n_classes: int,
-        n_jobs: int | None,
-        plan: Plan,
+        self, spec: Spec, labels: AnyArray, players: OwnerGame, *, n_classes: int, n_jobs: int | None, plan: Plan
     ) -> None:
         n_owners = players.n_owners
         semivalue, whole = spec.semivalue, replace(spec, tol=0.0)  # all that is listed counts

@@ -15,10 +15,8 @@ from pivotal.engine.owners.owner_lists import keep_nearest
 from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import VOTES, Owned, OwnerScratch, Rules
-from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE
+from pivotal.kernels.sample_arrays import LEAD
 from pivotal.results.owner_codes import Owners
-
-__all__ = ["OwnerGame", "chance_table", "make_owner_game", "make_owner_scratch"]
 
 _FACTOR = 2.0  # two marginal contributions of an owner differ by at most twice the range of the utility
 
@@ -53,14 +51,7 @@ class OwnerGame(Drawing):
         out of a game, those of a class of an owner.
     """
 
-    def __init__(
-        self,
-        spec: Spec,
-        owners: Owners,
-        labels: AnyArray,
-        n_classes: int,
-        weight: float = 1.0,
-    ) -> None:
+    def __init__(self, spec: Spec, owners: Owners, labels: AnyArray, n_classes: int, weight: float = 1.0) -> None:
         game, k = spec.game, spec.k
         if not isinstance(game, Hard | Plurality | Soft | Regression):
             raise TypeError(
@@ -102,15 +93,9 @@ class OwnerGame(Drawing):
     @property
     def rules(self) -> Rules:
         """Utility of a coalition, for the kernels."""
-        game, kind, rule = self._game, LEAD, self._rule
-        if isinstance(game, Regression):
-            kind = ERROR
-        elif isinstance(game, Soft):
-            kind, rule = (SHARE, 0.0) if game.divide_by == "size" else (COUNT, float(self._k))
-        elif self._rivals > 1 and not self._pairs:
-            kind = VOTES
-        plurality = isinstance(game, Plurality)
-        return Rules(kind, self._k, rule, self._weight * self._scale, self._rivals, self._pairs, plurality)
+        votes = self._kind == LEAD and self._rivals > 1 and not self._pairs
+        plurality, kind = isinstance(self._game, Plurality), VOTES if votes else self._kind
+        return Rules(kind, self._k, self._rule, self._weight, self._rivals, self._pairs, plurality)
 
     def workspace(self, depth: int) -> OwnerScratch:
         """Memory for one thread and lists of this length."""
@@ -121,7 +106,6 @@ class OwnerGame(Drawing):
         owners = self._owners.codes[indices]
         kind, (n_queries, depth) = self.rules.kind, indices.shape
         none: CodeArray = np.zeros((n_queries, 0), dtype=np.int32)
-        votes = np.ones(indices.shape, dtype=np.int32) if block.votes is None else block.votes
         lengths = np.full(n_queries, depth)
         if self.looked_at < self.n_owners:
             owners_so_far = np.cumsum(keep_nearest(owners, 1), axis=1)
@@ -129,9 +113,9 @@ class OwnerGame(Drawing):
         return Owned(
             owners=owners,
             lengths=lengths.astype(np.int64),
-            terms=np.zeros((n_queries, 2, 0)) if kind == VOTES else self._terms(block, kind),
+            terms=np.zeros((n_queries, 2, 0)) if kind == VOTES else self._terms(block),
             slots=self._slots(block) if kind == VOTES or self._pairs else none,
-            votes=votes if kind == VOTES else none,
+            votes=block.ballots if kind == VOTES else none,
             empty=self._game.empty_utility(block.targets, self._n_classes),
         )
 

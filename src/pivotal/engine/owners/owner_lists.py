@@ -16,8 +16,6 @@ from pivotal.neighbors import Index, NeighborAudit, Verdict, as_index, fitting_q
 from pivotal.neighbors.lists import nearest_of, order_ties
 from pivotal.neighbors.metrics import MetricLike
 
-__all__ = ["CellSearch", "keep_nearest", "search_cells"]
-
 _APART = ("auto", "brute", "kd_tree", "ball_tree")
 _OF_ALL_POINTS = ("precomputed", "mahalanobis", "seuclidean")  # metrics that a part of the points does not have
 

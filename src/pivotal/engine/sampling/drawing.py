@@ -10,8 +10,6 @@ from pivotal.engine.solver import Block
 from pivotal.engine.solvers import check_votes_allowed
 from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE, Estimates, Law, SampleScratch, Streams
 
-__all__ = ["Drawing", "check_sampled_votes", "make_drawing"]
-
 
 class Drawing:
     """Draws samples of the games of some queries.
@@ -34,9 +32,12 @@ class Drawing:
             )
         self._game, self._k, self._n_classes = game, k, n_classes
         self._rivals = max(1, n_classes - 1)
-        self._scale = 1.0 / self._rivals if isinstance(game, Hard) and game.scale == "mean" else 1.0
-        self._weight = weight
-        self._rule = -1.0 if isinstance(game, Hard) and game.tie == "win" else 0.0
+        self._weight = weight * (1.0 / self._rivals) if isinstance(game, Hard) and game.scale == "mean" else weight
+        self._kind, self._rule = LEAD, -1.0 if isinstance(game, Hard) and game.tie == "win" else 0.0
+        if isinstance(game, Regression):
+            self._kind = ERROR
+        elif isinstance(game, Soft):
+            self._kind, self._rule = (SHARE, 0.0) if game.divide_by == "size" else (COUNT, float(k))
 
     def scratch(self, depth: int) -> SampleScratch:
         """Memory for one thread."""
@@ -57,8 +58,7 @@ class Drawing:
 
         game, k, how = self._game, self._k, (law, streams, scratch, estimates)
         if isinstance(game, Hard | Plurality) and self._rivals > 1:
-            weight = self._weight * self._scale
-            slots, votes = self._slots(block), _ballots(block)
+            slots, votes, weight = self._slots(block), block.ballots, self._weight
             if not game.sees_only_top_k(self._n_classes):
                 pair_estimates(slots, votes, self._rivals, k, self._rule, weight, *how)
                 return
@@ -67,19 +67,13 @@ class Drawing:
             plurality = isinstance(game, Plurality)
             vote_estimates(slots, votes, self._rivals, k, self._rule, plurality, weight, *how)
             return
-        kind, rule = LEAD, self._rule
-        if isinstance(game, Regression):
-            kind = ERROR
-        elif isinstance(game, Soft):
-            kind, rule = (SHARE, 0.0) if game.divide_by == "size" else (COUNT, float(k))
         empty = game.empty_utility(block.targets, self._n_classes)
-        sum_estimates(self._terms(block, kind), empty, k, kind, rule, self._weight, *how)
+        sum_estimates(self._terms(block), empty, k, self._kind, self._rule, self._weight, *how)
 
-    def _terms(self, block: Block, kind: int) -> FloatArray:
+    def _terms(self, block: Block) -> FloatArray:
         """What each neighbour adds to the two sums by which its game knows a coalition."""
         terms = np.empty((len(block.targets), 2, block.labels.shape[1]))
-        votes = _ballots(block)
-        targets = block.targets[:, np.newaxis]
+        kind, votes, targets = self._kind, block.ballots, block.targets[:, np.newaxis]
         terms[:, 1] = 1 if kind == LEAD else votes
         if kind == ERROR:
             np.multiply(votes, block.labels - targets, out=terms[:, 0])
@@ -120,7 +114,3 @@ def check_sampled_votes(game: Game) -> None:
     for _, part in game.parts():
         if not isinstance(part, Plurality):
             check_votes_allowed(part)
-
-
-def _ballots(block: Block) -> CodeArray:
-    return np.ones(block.labels.shape, dtype=np.int32) if block.votes is None else block.votes

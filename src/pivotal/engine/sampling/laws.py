@@ -8,8 +8,6 @@ from pivotal.core.semivalues import BetaShapley, Measure, Semivalue
 from pivotal.core.types import FloatArray
 from pivotal.kernels.sample_arrays import Law
 
-__all__ = ["check_drawable", "is_certain", "law_of", "place_weights", "typical_square"]
-
 _NONE = np.empty(0)
 
 

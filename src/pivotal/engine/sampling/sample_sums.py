@@ -11,32 +11,25 @@ from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import QueryTotals, sequential_sum
 from pivotal.kernels.sample_arrays import Estimates
 
-__all__ = ["SampleState", "SampleSums", "SampleTotals"]
-
 
 @dataclass(frozen=True)
 class SampleSums:
     """Sums over some queries, after this many samples of each."""
 
     n_samples: int
-    totals: FloatArray
-    rests: FloatArray
-    variances: FloatArray
-    variance_rests: FloatArray
+    sums: FloatArray
+    """Of every point, shape (6, n_train): of the estimates and of their variances, each followed by what rounding lost;
+    of the squares of the true values, as far as they are known: squared estimates less their variances, weighted twice;
+    and of the estimates, weighted twice."""
+
     moments: FloatArray
-    squares: FloatArray
-    """Of the true values, as far as they are known: squared estimates less their variances, weighted twice."""
-
-    crosses: FloatArray
-    """Estimates, weighted twice."""
-
     n_queries: int = 0
     weight: float = 0.0
 
     @staticmethod
     def nothing(n_train: int, n_samples: int) -> SampleSums:
-        totals, rests, variances, variance_rests, squares, crosses = np.zeros((6, n_train))
-        return SampleSums(n_samples, totals, rests, variances, variance_rests, np.zeros(2), squares, crosses)
+        """Return the sums over no query."""
+        return SampleSums(n_samples, np.zeros((6, n_train)), np.zeros(2))
 
     def plus(self, indices: IndexArray, estimates: Estimates, weights: FloatArray) -> SampleSums:
         """Return the sums with some queries added, one after the other, so that blocks make no difference."""
@@ -45,43 +38,22 @@ class SampleSums:
         column, squared = weights[:, np.newaxis], np.square(weights)[:, np.newaxis]
         with np.errstate(over="ignore", under="ignore"):
             powers = np.hstack((squared, np.square(squared)))  # of squares and of fourth powers
-        totals, rests = self.totals.copy(), self.rests.copy()
-        variances, variance_rests = self.variances.copy(), self.variance_rests.copy()
+        sums = self.sums.copy()
+        totals, rests, variances, variance_rests, squares, crosses = sums
         add_queries(indices, estimates.means * column, totals, rests)
         add_queries(indices, estimates.variances * squared, variances, variance_rests)
         moments = np.cumsum(np.vstack((self.moments, estimates.moments * powers)), axis=0)[-1]
-        squares, crosses = self.squares.copy(), self.crosses.copy()
         np.add.at(squares, indices, (np.square(estimates.means) - estimates.variances) * squared)
         np.add.at(crosses, indices, estimates.means * squared)
-        return SampleSums(
-            self.n_samples,
-            totals,
-            rests,
-            variances,
-            variance_rests,
-            moments,
-            squares,
-            crosses,
-            self.n_queries + len(indices),
-            sequential_sum(self.weight, weights),
-        )
+        weight = sequential_sum(self.weight, weights)
+        return SampleSums(self.n_samples, sums, moments, self.n_queries + len(indices), weight)
 
     def refined(self, other: SampleSums) -> SampleSums:
         """Return the sums for other samples of the same queries as well."""
         n_samples = self.n_samples + other.n_samples
         mine, theirs = self.n_samples / n_samples, other.n_samples / n_samples
-        return SampleSums(
-            n_samples,
-            mine * self.totals + theirs * other.totals,
-            mine * self.rests + theirs * other.rests,
-            mine**2 * self.variances + theirs**2 * other.variances,
-            mine**2 * self.variance_rests + theirs**2 * other.variance_rests,
-            self.moments + other.moments,
-            mine * self.squares + theirs * other.squares,
-            mine * self.crosses + theirs * other.crosses,
-            self.n_queries,
-            self.weight,
-        )
+        sums = _shares(mine) * self.sums + _shares(theirs) * other.sums
+        return SampleSums(n_samples, sums, self.moments + other.moments, self.n_queries, self.weight)
 
 
 @dataclass(frozen=True)
@@ -112,12 +84,13 @@ class SampleTotals:
         """Return the sums with other queries added."""
         if part.n_queries == 0:
             return self
+        totals, rests, variances, variance_rests, squares, crosses = part.sums
         return SampleTotals(
-            self.totals + (part.totals + part.rests),
-            self.variances + (part.variances + part.variance_rests),
+            self.totals + (totals + rests),
+            self.variances + (variances + variance_rests),
             self.moments + part.moments,
-            self.squares + part.squares,
-            self.crosses + part.crosses,
+            self.squares + squares,
+            self.crosses + crosses,
             part.n_samples if self.fewest is None else min(self.fewest, part.n_samples),
             part.n_samples if self.largest is None else max(self.largest, part.n_samples),
         )
@@ -131,3 +104,8 @@ class SampleState:
     now: SampleSums
     listed: AnyArray
     totals: QueryTotals
+
+
+def _shares(share: float) -> FloatArray:
+    """Return what sums count that come from this share of the samples: variances, of means, count its square."""
+    return np.array([share, share, share**2, share**2, share, share])[:, np.newaxis]

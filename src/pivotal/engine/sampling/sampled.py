@@ -29,8 +29,6 @@ from pivotal.kernels.sample_arrays import Estimates, Law, SampleScratch, Streams
 from pivotal.results.per_query import PerQuery
 from pivotal.results.values import Values
 
-__all__ = ["Drawn", "SamplingEngine"]
-
 _RANKS_AT_ONCE = 500_000  # some milliseconds of sampling
 
 
