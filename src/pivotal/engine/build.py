@@ -28,13 +28,7 @@ def check_votes(game: Game, plan: Plan) -> None:
 def make_counter(
     spec: Spec, labels: AnyArray, shape: GameShape, *, n_jobs: int | None = -1, recorder: PerQueryRecorder | None = None
 ) -> QueryCounter:
-    """Return the engine of a method.
-
-    Parameters
-    ----------
-    spec, labels, shape, n_jobs, recorder
-        As in `pivotal.engine.exact.Engine`.
-    """
+    """Return the engine of a method; parameters as in `pivotal.engine.exact.Engine`."""
     plan, game = spec.plan, spec.game
     if recorder is not None and (plan.method != "exact" or game.radius is not None):
         raise ValueError(

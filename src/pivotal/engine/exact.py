@@ -92,6 +92,7 @@ class Engine(SummingEngine):
     """
 
     one_label = True
+    _sums: _RecordedSums
 
     def __init__(
         self,

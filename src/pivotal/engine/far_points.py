@@ -38,14 +38,7 @@ _PART_NEAR = 8
 class FarPoints:
     """Counts queries of a game of two kinds of points, right and wrong, to a tolerance.
 
-    Parameters
-    ----------
-    engine : Engine
-        Holds the sums.
-    shells : Shells
-        Counts points.
-    make_whole : callable
-        Makes what counts queries that need the order of all points.
+    `make_whole` makes what counts queries that need the order of all points.
     """
 
     def __init__(self, engine: Engine, shells: Shells, make_whole: Callable[[], WholeOrders]) -> None:
@@ -142,16 +135,9 @@ class _TwoKinds:
     ) -> tuple[FloatArray, float]:
         """Fill the table of a query; return the values of its nearest points and a bound on the error of all values.
 
-        Parameters
-        ----------
-        labels : int32 array of shape (1, n_near)
-            Classes of the points of shell 0, nearest first.
-        targets : int32 array of shape (1,)
-            Class of the query.
-        counts : int32 array of shape (n_shells, 2)
-            Wrong and right points in each shell.
-        table : float64 array of shape (n_shells, 2)
-            Output: the value of a wrong and of a right point in each shell.
+        `labels`, shape (1, n_near), are the classes of the points of shell 0, nearest first; `targets`, shape (1,), is
+        that of the query. `counts` are the wrong and right points in each shell, and `table` the value of one of them,
+        both of shape (n_shells, 2).
         """
         from pivotal.kernels.shell_values import shell_values
 

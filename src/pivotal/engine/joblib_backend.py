@@ -39,18 +39,10 @@ _BUDGET = 2**30  # what lists may take in the workers, and answers that wait to 
 
 @dataclass(frozen=True)
 class WorkerTask:
-    """What a worker needs to solve any block of the queries.
+    """What a worker needs to solve any block of the queries: what `for_worker` returns of an engine and of an index.
 
-    Parameters
-    ----------
-    engine : Engine
-        As `Engine.for_worker` returns it.
-    index : Index
-        As `Index.for_worker` returns it.
-    voters : NeighborVotes
-        Says how many neighbours the engine wants.
-    lists : bool, default=False
-        Whether lists of neighbours are wanted back even where values of all points would do.
+    `voters` says how many neighbours the engine wants; `lists` whether lists of neighbours are wanted back even where
+    values of all points would do.
     """
 
     engine: Engine
@@ -86,21 +78,11 @@ class WorkerTask:
 
 @dataclass(frozen=True)
 class Workers:
-    """The workers of the backend that the user chose.
+    """The workers of the backend that the user chose."""
 
-    Parameters
-    ----------
-    n_jobs : int
-        How many are wanted, as joblib takes it.
-    n_workers : int
-        How many there are.
-    streams_results : bool
-        Whether answers can be had one by one, as they come.
-    """
-
-    n_jobs: int
-    n_workers: int
-    streams_results: bool
+    n_jobs: int  # how many are wanted, as joblib takes it
+    n_workers: int  # how many there are
+    streams_results: bool  # whether answers can be had one by one, as they come
 
     def count(
         self,
@@ -118,23 +100,9 @@ class Workers:
         It is not where something cannot be pickled, such as an index of the user's that is connected to a database.
         What goes wrong in a worker is raised here; blocks that came back before are counted.
 
-        Parameters
-        ----------
-        engine : Engine
-            Counts what comes back.
-        task : WorkerTask
-            What to do with a block.
-        X : array or CSR matrix of shape (n_queries, n_features), or None
-            Queries; None for the training points.
-        targets : int32 or float64 array of shape (n_queries,)
-            True label of each query.
-        depth : int
-            Number of neighbours to search for at first.
-        resources : Resources
-            Queries per block, every worker getting a few blocks by default; and bytes that lists may take, in all
-            workers together, 1 GiB by default.
-        weights : float64 array of shape (n_queries,), optional
-            How much each query counts; 1 each when None.
+        `X` is None for the training points. `depth` is the number of neighbours to search for at first. Of the
+        resources, every worker gets a few blocks by default, and lists take at most 1 GiB in all workers together. Each
+        query counts 1 where there are no weights.
         """
         try:
             parts = _pack(task)
@@ -182,10 +150,7 @@ class Workers:
 def chosen_workers(n_jobs: int | None) -> Workers | None:
     """Return the workers of the joblib backend that the user chose; None if there are none but the threads here.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        How many are wanted; -1 and None leave that to ``joblib.parallel_config``.
+    How many is left to ``joblib.parallel_config`` where `n_jobs` is -1 or None.
     """
     backend = chosen_backend()
     if backend is None:

@@ -52,22 +52,9 @@ def count_queries(
     weights: FloatArray | None = None,
     progress: bool,
 ) -> None:
-    """Take a batch of queries through all the passes that a counter wants.
+    """Take a batch of queries through all the passes that a counter wants, with a bar for each.
 
-    Parameters
-    ----------
-    counter : QueryCounter
-        The engine, or a sampler.
-    targets : int32 or float64 array of shape (n_queries,)
-        True label of each query.
-    lists : callable
-        Gives the neighbours, and their votes, of a slice of the queries.
-    block_size : int
-        Queries per block.
-    weights : float64 array of shape (n_queries,), optional
-        How much each query counts; 1 each when None.
-    progress : bool
-        Whether to show a bar for every pass.
+    `lists` gives the neighbours, and their votes, of a slice of the queries. Each counts 1 where there are no weights.
     """
     for step in counter.passes(len(targets)):
         with tqdm(total=len(targets), unit="query", disable=not progress, desc=step.title) as bar:

@@ -28,10 +28,8 @@ _NO_WEIGHTS = np.empty(0)
 class PointSums:
     """Sums over queries for every point; adding returns nothing and changes them.
 
-    Parameters
-    ----------
-    sums : float64 array of shape (4, n_points), or (6, n_points) once queries had weights
-        Totals, squares and crosses, each followed by what rounding lost.
+    `sums` has shape (4, n_points), or (6, n_points) once queries had weights: totals, squares and crosses, each
+    followed by what rounding lost.
     """
 
     def __init__(self, sums: FloatArray) -> None:
@@ -60,16 +58,9 @@ class PointSums:
         return np.ascontiguousarray(weights)
 
     def add(self, indices: IndexArray, values: FloatArray, weights: FloatArray | None = None) -> None:
-        """Add the values of some queries.
+        """Add the values of some queries, times what they weigh, each 1 where there are no weights.
 
-        Parameters
-        ----------
-        indices : int64 array of shape (n_queries, depth)
-            Points, none twice in a row.
-        values : float64 array of shape (n_queries, depth)
-            Their values, times the weight of the query.
-        weights : float64 array of shape (n_queries,), optional
-            The weights; 1 each when None.
+        `indices`, shape (n_queries, depth), names no point twice in a row.
         """
         from pivotal.kernels.accumulate import add_moments
 
@@ -96,12 +87,7 @@ class PointSums:
     def standard_errors(self, divisor: float, squared_weight: float) -> FloatArray | None:
         """Return the standard error of each value over queries like these; None where there is one query or none.
 
-        Parameters
-        ----------
-        divisor : float
-            Sum of the weights.
-        squared_weight : float
-            Sum of their squares.
+        What divides is the sum of the weights; `squared_weight` is the sum of their squares.
         """
         effective = divisor**2 / squared_weight if squared_weight > 0.0 else 0.0
         if effective <= 1.0 + 1e-9:

@@ -33,22 +33,11 @@ class _BallSums(RunningSums):
 class RadiusEngine(SummingEngine):
     """Adds up the values of the training points over blocks of queries.
 
-    Parameters
-    ----------
-    spec : Spec
-        What is to be computed; the game is a `Threshold`, or a `Mixture` of them.
-    labels : int32 array of shape (n_train,), or (n_train, n_labels)
-        Class codes; of many labels per point 0 and 1, and the mean over them is valued.
-    shape : GameShape
-        How many play the game of one query.
-
-    Attributes
-    ----------
-    depth : int
-        Longest lists there are.
-    n_queries : int
-        Queries added so far.
+    The game is a `Threshold`, or a `Mixture` of them. Labels are class codes, shape (n_train,); or, of many labels per
+    point, 0 and 1, shape (n_train, n_labels), and the mean over them is valued.
     """
+
+    _sums: _BallSums
 
     def __init__(self, spec: GameSpec, labels: CodeArray, shape: GameShape) -> None:
         from pivotal.kernels.threshold import fill_share
@@ -70,16 +59,8 @@ class RadiusEngine(SummingEngine):
     ) -> bool:
         """Count some queries; return whether more are wanted, which is always so.
 
-        Parameters
-        ----------
-        indices : iterable of Balls
-            The balls of the queries, in their order, some at a time.
-        votes : None
-            Each point has one vote.
-        targets : int32 array of shape (n_queries,)
-            True class of each query.
-        weights : float64 array of shape (n_queries,), optional
-            How much each query counts; 1 each when None.
+        The balls of the queries come in their order, some at a time. There are no votes: each point has one. Each query
+        counts 1 where there are no weights.
         """
         done = 0
         sums = replace(self._sums, points=self._sums.points.copy())

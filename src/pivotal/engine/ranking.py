@@ -75,14 +75,8 @@ def coefficients(
 ) -> Coefficients:
     """Return the coefficients of the relevant documents of some queries.
 
-    Parameters
-    ----------
-    game, semivalue, k : RetrievalGame, Semivalue, int
-        Utility of a coalition, how coalitions are drawn, and how many documents are retrieved.
-    gains : float64 array of shape (n_queries, depth)
-        Gains of the listed documents, best ranked first.
-    scale : float64 array of shape (n_queries,)
-        What the utility of each query is multiplied with.
+    `gains`, shape (n_queries, depth), are those of the listed documents, best ranked first; `scale`, shape
+    (n_queries,), is what the utility of each query is multiplied with.
     """
     rows, places = np.nonzero(gains > 0.0)
     f = game.discounts(k)
@@ -130,14 +124,8 @@ def _levels(
     The largest gain is the sum of the steps between gains that it reaches: it reaches a gain when a document of this
     gain or more is retrieved.
 
-    Returns
-    -------
-    games, places : int64 arrays
-        Game of each document that is relevant in it, and its place; games in order, places rising within a game.
-    steps : float64 array
-        What its game counts.
-    rows : int64 array of shape (n_games,)
-        Query of each game.
+    Returned are, for each document that is relevant in a game, that game, its place and what the game counts, games in
+    order and places rising within a game; and the query of each game.
     """
     by_gain = np.lexsort((gains, rows))
     new_row = np.ones(len(rows), dtype=np.bool_)

@@ -289,18 +289,9 @@ _TABLES: dict[type[Game], Callable[..., Solver]] = {
 def make_solver(
     game: Game, semivalue: Semivalue, k: int, n: int, n_classes: int, largest_vote: int | None = None, tol: float = 0.0
 ) -> Solver:
-    """Return the solver for lists of n neighbours.
+    """Return the solver for lists of n neighbours, of which k vote.
 
-    Parameters
-    ----------
-    game, semivalue : Game, Semivalue
-        Utility of a coalition, and how coalitions are drawn.
-    k, n, n_classes : int
-        Number of neighbours that vote, points in the game, classes.
-    largest_vote : int, optional
-        Largest integer vote; None means unweighted.
-    tol : float, default=0.0
-        Error of the integral over p that is good enough.
+    `largest_vote` is None for unweighted votes; `tol` is the error of the integral over p that is good enough.
     """
     if isinstance(game, Mixture):
         how: tuple[Any, ...] = (semivalue, k, n, n_classes, largest_vote, tol)

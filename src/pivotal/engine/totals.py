@@ -47,18 +47,7 @@ class Utilities(NamedTuple):
 class QueryTotals:
     """What has been counted so far besides the values: weighted sums over queries, and largest values over them.
 
-    Parameters
-    ----------
-    n_queries : int
-        Queries so far.
-    full, empty, truncation : float
-        Sums over the queries of the utility of the full training set, of that of the empty set, and of the bound on
-        what truncation costs.
-    utility_range : float
-        Largest range of the utility.
-    weight, heaviest, squared_weight : float
-        Sum of the weights of the queries, the largest of them, and the sum of their squares; every query weighs 1
-        unless something else is said.
+    `truncation` sums the bounds on what truncation costs. Every query weighs 1 unless something else is said.
     """
 
     n_queries: int = 0
@@ -101,22 +90,11 @@ class QueryTotals:
         rounding: float = 0.0,
         **more: Any,
     ) -> Values:
-        """Return values with their error bound.
+        """Return values, means over the queries, with their error bound.
 
-        Parameters
-        ----------
-        values : float64 array of shape (n_train,)
-            Mean over the queries.
-        found : mapping
-            What the computation found, such as how long lists were.
-        details : mapping, optional
-            What else is known of it.
-        error : float, default=0.0
-            What integration adds to what truncation costs, at most: proved; in units of the range of the utility.
-        rounding : float, default=0.0
-            What rounding may come to beyond what every kernel is allowed; in the same units.
-        **more
-            What else `Values` takes.
+        `found` is what the computation found, such as how long lists were, `details` what else is known of it. `error`
+        is what integration adds to what truncation costs, at most: proved; `rounding` what rounding may come to beyond
+        what every kernel is allowed; both in units of the range of the utility. `more` is what else `Values` takes.
         """
         if self.weight != self.n_queries or self.heaviest != 1.0:  # queries had weights, which readers should know
             effective = self.divisor**2 / self.squared_weight if self.squared_weight > 0.0 else 0.0

@@ -12,20 +12,11 @@ from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
 from pivotal.engine.passes import QueryCounter
 from pivotal.engine.solver import Block
+from pivotal.neighbors.lists import count_codes
 
 
 class NeighborVotes:
-    """Finds the neighbours of queries, as many as an engine wants, and the votes they have.
-
-    Parameters
-    ----------
-    engine : Engine or sampler
-        Says how long lists should be.
-    spec : Spec
-        How votes fall with distance, and how many neighbours vote.
-    n_players : int
-        Points in the game of one query.
-    """
+    """Finds the neighbours of queries, as many as an engine wants, and the votes they have."""
 
     def __init__(self, engine: QueryCounter, spec: Spec, *, n_players: int) -> None:
         self._engine, self._spec, self._n_players = engine, spec, n_players
@@ -43,14 +34,8 @@ class NeighborVotes:
     ) -> tuple[IndexArray, CodeArray | None]:
         """Return the neighbours of some queries and their votes, None if all are alike.
 
-        Parameters
-        ----------
-        search : callable
-            Gives indices and distances of this many neighbours of each query.
-        targets : int32 or float64 array of shape (n_queries,)
-            True label of each query.
-        first : int, default=0
-            Number of the first query, for messages.
+        `search` gives indices and distances of this many neighbours of each query; `first` is the number of the first
+        query, for messages.
         """
         indices, distances = search(max(self._depth, self._needed))
         while not self._engine.suffices(indices[:, : self._depth], targets):
@@ -66,18 +51,7 @@ class NeighborVotes:
 
 
 class Truncation:
-    """How long lists of neighbours must be, and what omitting the points beyond them costs.
-
-    Parameters
-    ----------
-    spec, labels, shape
-        As in `pivotal.engine.exact.Engine`.
-
-    Attributes
-    ----------
-    depth : int
-        How long lists should be.
-    """
+    """How long lists of neighbours must be, `depth`, and what omitting the points beyond them costs."""
 
     def __init__(self, spec: GameSpec, labels: AnyArray, shape: GameShape) -> None:
         game, k, n_classes, n_players = spec.game, spec.k, shape.n_classes, shape.n_players
@@ -128,8 +102,7 @@ class Truncation:
             return np.full(n_queries, self._factor * reach[depth - 1])
         # Each two-class game sees only its own two classes of the list.
         n_classes, queries = self._n_classes, np.arange(n_queries)
-        cells = block.labels + n_classes * queries[:, np.newaxis]
-        listed = np.bincount(cells.ravel(), minlength=n_classes * n_queries).reshape(-1, n_classes)
+        listed = count_codes(block.labels, n_classes)
         seen = listed + listed[queries, block.targets][:, np.newaxis]
         all_there = self._members + self._members[block.targets][:, np.newaxis]
         lost = np.where(seen == all_there, 0.0, reach[np.clip(seen - 1, 0, depth)])

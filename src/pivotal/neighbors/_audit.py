@@ -128,14 +128,7 @@ def _search_sample(index: Index, queries: Any, chosen: IndexArray, depth: int) -
 def audited_queries(shape: tuple[int, int], depth: int, metric: MetricLike) -> int:
     """Return how many queries an exhaustive search may be asked about.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Number of training points and of features.
-    depth : int
-        Length of the lists.
-    metric : str or callable
-        By which rows are compared.
+    `shape` is that of the training points, and `depth` the length of the lists.
     """
     cost = shape[0] * (max(shape[1], _NARROW) if isinstance(metric, str) else _CALL)
     return max(_FEWEST, min(_SAMPLE, _ENTRIES // depth, _NUMBERS // cost))
@@ -144,12 +137,7 @@ def audited_queries(shape: tuple[int, int], depth: int, metric: MetricLike) -> i
 def recall_of(distances: FloatArray, limits: FloatArray, k: int) -> float:
     """Return the share of the true neighbours that lists hold, the smallest over the first k, k + 1, ... of them.
 
-    Parameters
-    ----------
-    distances, limits : float64 arrays of shape (n_queries, depth)
-        True distances of what was found, and those of the nearest.
-    k : int
-        Number of neighbours that vote.
+    Given are the true distances of what was found, and those of the nearest; shape (n_queries, depth).
     """
     return _smallest(_shares(distances, limits + _slack(limits)), k)
 
@@ -199,18 +187,9 @@ class NeighborAudit:
         self._said: set[str] = set()
 
     def check_lists(self, queries: Any, n_queries: int, depth: int, *, weighted: bool) -> None:
-        """Sample a batch of queries whose lists were used.
+        """Sample a batch of queries whose lists were used; None: the training points, each against all the others.
 
-        Parameters
-        ----------
-        queries : array or sparse matrix of shape (n_queries, n_features), or None
-            Queries; None for the training points, each against all the others.
-        n_queries : int
-            How many they are.
-        depth : int
-            Length of the lists.
-        weighted : bool
-            Whether the distances became votes.
+        `depth` is the length of the lists; `weighted` says whether the distances became votes.
         """
         chosen = self._choose(n_queries, depth)
         exhaustive = None if chosen is None else self._exhaustive()
@@ -260,12 +239,7 @@ class NeighborAudit:
     def verdict(self, k: int, *, weighted: bool) -> Verdict:
         """Return what is known of the neighbours of all queries so far.
 
-        Parameters
-        ----------
-        k : int
-            Number of neighbours that vote: lists shorter than that are not looked at by themselves.
-        weighted : bool
-            Whether the distances became votes.
+        Lists shorter than k are not looked at by themselves; `weighted` says whether the distances became votes.
         """
         if self._ours and self._index.exact:
             return Verdict(True, None)

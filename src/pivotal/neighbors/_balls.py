@@ -138,15 +138,11 @@ def _depth_for(sizes: IndexArray) -> int:
 
 
 def as_balls(lists: Any, n_train: int, n_queries: int) -> Balls:
-    """Return balls that were found elsewhere.
+    """Return balls that were found elsewhere, for this many training points and queries.
 
-    Parameters
-    ----------
-    lists : sequence of int sequences, or sparse matrix of shape (n_queries, n_train)
-        The training points within the radius of each query, in any order: what `radius_neighbors` or
-        `radius_neighbors_graph` of scikit-learn return.
-    n_train, n_queries : int
-        What the lists must fit.
+    `lists` are what `radius_neighbors` or `radius_neighbors_graph` of scikit-learn return: the training points within
+    the radius of each query, in any order, as sequences of integers or as a sparse matrix of shape (n_queries,
+    n_train).
     """
     if is_sparse(lists):
         graph = lists.tocsr()

@@ -51,14 +51,8 @@ _TREE_POINTS = {"euclidean": 100_000, "other": 20_000}
 _TREE_DEPTH = {"euclidean": 1000, "other": 200}
 _TREE_QUERIES = 4000
 _TREE_SPARE = 8
-_TREE_METRICS = {
-    "manhattan": "kd_tree",
-    "cityblock": "kd_tree",
-    "l1": "kd_tree",
-    "chebyshev": "kd_tree",
-    "minkowski": "kd_tree",
-    "haversine": "ball_tree",
-}
+_TREE_METRICS = dict.fromkeys(("manhattan", "cityblock", "l1", "chebyshev", "minkowski"), "kd_tree")
+_TREE_METRICS["haversine"] = "ball_tree"
 
 
 class BruteIndex(Index):

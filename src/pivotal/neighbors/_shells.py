@@ -46,19 +46,8 @@ class ShellCounts(NamedTuple):
 class Shells:
     """Counts and values all points around queries by shells.
 
-    Parameters
-    ----------
-    engine : DenseEuclidean
-        The engine of the index.
-    depth, enclosed : int
-        About this many points are to be in shell 0, and within the last wall.
-    n_threads : int
-        Threads.
-
-    Attributes
-    ----------
-    room : int
-        At most this many points are in shell 0 of a query that is counted.
+    About `depth` points are to be in shell 0, and `enclosed` within the last wall. At most `room` points are in shell 0
+    of a query that is counted.
     """
 
     def __init__(self, engine: DenseEuclidean, depth: int, enclosed: int, n_threads: int) -> None:
@@ -74,17 +63,7 @@ class Shells:
         self._error = (2.5 * n_features + 16) * _UNIT
 
     def count(self, queries: FloatArray, labels: CodeArray, targets: CodeArray, own: IndexArray) -> ShellCounts:
-        """Count the points around queries.
-
-        Parameters
-        ----------
-        queries : float64 array of shape (n_queries, n_features)
-            Queries.
-        labels, targets : int32 arrays
-            Classes of the points and of the queries.
-        own : int64 array of shape (n_queries,)
-            A point to be omitted from each; -1: none.
-        """
+        """Count the points around queries; `own` is a point to be omitted from each, -1: none."""
         factor, walls = self._walls(queries)
         room, parts = self.room, slices(self._X.shape[0], self._X.shape[0], self._n_threads)
         shape = len(queries), SHELLS + 2, 2
@@ -128,20 +107,11 @@ class Shells:
         weights: FloatArray,
         sums: FloatArray,
     ) -> None:
-        """Add the values of all points to their sums, query after query.
+        """Add the values of all points to their sums, query after query; only of queries that were counted.
 
-        Parameters
-        ----------
-        queries, labels, targets
-            As in `count`; only of queries that were counted.
-        tables : float64 array of shape (n_queries, SHELLS + 2, 2)
-            Value of a wrong and of a right point in each shell; 0 in shell 0.
-        near : list of (int32 array, float64 array)
-            For each query, points that have values of their own, by index, and these.
-        weights : float64 array of shape (n_queries,), or empty
-            What the queries weigh; empty where each weighs 1.
-        sums : float64 array of shape (4 or 6, n_train)
-            Sums, as `pivotal.kernels.accumulate.add_moments` has them; added to.
+        `tables`, shape (n_queries, SHELLS + 2, 2), hold the value of a wrong and of a right point in each shell; 0 in
+        shell 0. `near` are, for each query, points that have values of their own, by index, and these. `weights` are
+        empty where each query weighs 1. `sums` are those of `pivotal.kernels.accumulate.add_moments`; added to.
         """
         factor, walls = self._walls(queries)
         points = Points(self._X, queries, self._squared, self._scale**2)

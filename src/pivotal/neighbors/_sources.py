@@ -50,10 +50,7 @@ class RowSource(ABC):
     def __init__(self, name: str, n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> None:
         if n_rows == 0 or n_columns == 0:
             raise ValueError(f"{name} must have at least one row and one column; got shape {(n_rows, n_columns)}.")
-        self.name = name
-        self.n_rows = n_rows
-        self.n_columns = n_columns
-        self.dtype = dtype
+        self.name, self.n_rows, self.n_columns, self.dtype = name, n_rows, n_columns, dtype
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,15 +116,7 @@ class RowSource(ABC):
 
 
 class ArraySource(RowSource):
-    """Rows of an array, which may be mapped from a file.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_columns)
-        Booleans, whole or real numbers.
-    name : str, default="X"
-        What the user calls it.
-    """
+    """Rows of a two-dimensional array of booleans, whole or real numbers, which may be mapped from a file."""
 
     def __init__(self, X: AnyArray, name: str = "X") -> None:
         if X.ndim != 2:
@@ -165,12 +154,7 @@ class ArraySource(RowSource):
 class ParquetSource(RowSource):
     """Rows of Parquet files, one file after the other; a column of vectors gives as many features as they are long.
 
-    Parameters
-    ----------
-    path : Path
-        A file, or a folder whose files are taken in the order of their paths.
-    name : str, default="X"
-        What the user calls it.
+    The files of a folder are taken in the order of their paths.
     """
 
     def __init__(self, path: Path, name: str = "X") -> None:
@@ -211,12 +195,10 @@ class ParquetSource(RowSource):
         n_rows = sum(map(sum, self._groups))
         if n_rows == 0:
             raise ValueError(f"{name} must have at least one row; got none in {path}.")
-        # Until they are known the widths are 0.
-        self._widths = [0] * len(self._fields)
-        single = all(kind == pa.float32() for kind in types)
-        self.name, self.dtype = name, np.dtype(np.float32 if single else np.float64)
+        self.name = name  # which messages about the first row need
         self._widths = self._measure_widths()
-        super().__init__(name, n_rows, sum(self._widths), self.dtype)
+        single = all(kind == pa.float32() for kind in types)
+        super().__init__(name, n_rows, sum(self._widths), np.dtype(np.float32 if single else np.float64))
 
     def _measure_widths(self) -> list[int]:
         """Features of each column, as the first row has them."""

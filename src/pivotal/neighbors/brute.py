@@ -103,21 +103,8 @@ def _error(terms: int, unit: float, n_features: int) -> tuple[float, float]:
 class DenseEuclidean:
     """Euclidean distances between rows of dense arrays.
 
-    The points are centred, scaled by a power of two and rounded to single precision, once.
-
-    Parameters
-    ----------
-    X : float32 or float64 array of shape (n_train, n_features), C-contiguous
-        Finite, of moderate size (see `pivotal.neighbors`).
-    squared : bool
-        Whether to return squared distances.
-    n_threads : int
-        Threads for the preparation.
-
-    Attributes
-    ----------
-    points : float32 array of shape (n_train, n_features)
-        The points, centred, scaled and rounded.
+    `points` are the rows of X centred, scaled by a power of two and rounded to single precision, once. X is float32 or
+    float64, C-contiguous, finite and of moderate size (see `pivotal.neighbors`).
     """
 
     unit = 1.0
@@ -249,12 +236,7 @@ class DenseEuclidean:
 class SparseEuclidean:
     """Euclidean distances between rows of sparse matrices, which stay sparse.
 
-    Parameters
-    ----------
-    X : sparse matrix or array of shape (n_train, n_features), by rows, float64, columns ascending
-        Finite, of moderate size (see `pivotal.neighbors`).
-    squared : bool
-        Whether to return squared distances.
+    X is by rows, in float64, columns ascending; finite and of moderate size (see `pivotal.neighbors`).
     """
 
     unit = 1.0
@@ -318,12 +300,7 @@ class SparseEuclidean:
 class Pairwise:
     """Distances that a function computes for a block of queries at a time.
 
-    Parameters
-    ----------
-    measure : callable
-        Takes some rows of the queries, returns float64 (n_rows, n_train), finite and at least 0, to be overwritten.
-    n_train : int
-        Number of training points.
+    It returns float64 (n_rows, n_train), finite and at least 0, to be overwritten.
     """
 
     unit = 1.0

@@ -174,16 +174,10 @@ class ChunkedIndex(Index):
 
 
 def merge(indices: IndexArray, distances: FloatArray, found: int, near: IndexArray, far: FloatArray) -> None:
-    """Merge lists of a later chunk into the lists so far.
+    """Merge lists of a later chunk into the lists so far, of which there are `found` entries.
 
-    Parameters
-    ----------
-    indices, distances : arrays of shape (n_queries, depth)
-        The lists so far; overwritten with the `depth` nearest of both, or all while they are fewer.
-    found : int
-        How many entries of the lists so far there are.
-    near, far : arrays of shape (n_queries, most)
-        Training indices, all above those in the lists so far, and distances. Sorted by distance, then index.
+    Those are overwritten with the nearest of both, or all while they are fewer. Lists of the chunk are sorted by
+    distance, then index, and their indices are above all those in the lists so far.
     """
     depth = indices.shape[1]
     if found == 0:

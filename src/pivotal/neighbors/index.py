@@ -148,14 +148,13 @@ class Index(ABC):
         """
         queries = self._check_queries(queries)
         budget = _RADIUS_BYTES if max_memory is None else max_memory // 4
-
-        def nearest(rows: IndexArray, depth: int) -> Neighbors:
-            return self._find(queries[rows], depth)
-
-        def fitting(depth: int) -> int:
-            return self.block_size(depth, budget)
-
-        return find_balls(nearest, fitting, queries.shape[0], self.n_train, radius)
+        return find_balls(
+            lambda rows, depth: self._find(queries[rows], depth),
+            lambda depth: self.block_size(depth, budget),
+            queries.shape[0],
+            self.n_train,
+            radius,
+        )
 
     def search_radius_self(
         self, start: int, stop: int, radius: float, max_memory: int | None = None

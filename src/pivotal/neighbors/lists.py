@@ -20,16 +20,8 @@ def nearest_of(depth: int, distances: FloatArray, *beside: AnyArray) -> tuple[An
     """Return the nearest `depth` entries of each row: their distances, and what stands beside these.
 
     Equal distances stay in the order in which they come: put lists of lower training indices first. Lists that are
-    sorted and stand one after the other are merged quickly, as the sort makes use of runs.
-
-    Parameters
-    ----------
-    depth : int
-        How many to keep, or all if there are fewer.
-    distances : float64 array of shape (n_queries, length)
-        Distances of the candidates.
-    *beside : arrays of the same shape
-        Their training indices, labels or the like.
+    sorted and stand one after the other are merged quickly, as the sort makes use of runs. Where there are fewer
+    entries, all are returned.
 
     Examples
     --------
@@ -47,12 +39,7 @@ def nearest_of(depth: int, distances: FloatArray, *beside: AnyArray) -> tuple[An
 def sorted_rows(distances: FloatArray, depth: int) -> IndexArray:
     """Return the places of the nearest `depth` entries of each row, equal distances in the order in which they come.
 
-    Parameters
-    ----------
-    distances : float64 array of shape (n_queries, length)
-        Finite, at least 0.
-    depth : int
-        How many to return; all are sorted.
+    Distances are finite and at least 0. All are sorted.
 
     Examples
     --------
@@ -97,6 +84,19 @@ def scores_of_known(known: FloatArray, made: AnyArray, own: IndexArray) -> Any:
     return Scores(made, np.zeros(len(known), np.int64), own, known, *unused, False)
 
 
+def count_codes(codes: AnyArray, n_codes: int) -> IndexArray:
+    """Return how often each code stands in each row; shape (n_queries, n_codes).
+
+    Examples
+    --------
+    >>> count_codes(np.array([[0, 2, 0]]), 3)
+    array([[2, 0, 1]])
+    """
+    n_queries = len(codes)
+    cells = codes + n_codes * np.arange(n_queries)[:, np.newaxis]
+    return np.bincount(cells.ravel(), minlength=n_codes * n_queries).reshape(n_queries, n_codes)
+
+
 def order_ties(indices: AnyArray, distances: AnyArray) -> tuple[IndexArray, FloatArray]:
     """Put sorted lists in order of index where distances are equal."""
     if (distances[:, 1:] == distances[:, :-1]).any():
@@ -108,17 +108,8 @@ def order_ties(indices: AnyArray, distances: AnyArray) -> tuple[IndexArray, Floa
 def leave_out_own(own: IndexArray, indices: IndexArray, *beside: AnyArray) -> tuple[AnyArray, ...]:
     """Return lists one shorter: without the point that the query is, or without the last where it is not listed.
 
-    A point is omitted because of its index; duplicates of it are not. Behind many duplicates with lower indices a
-    point is not even in its own list.
-
-    Parameters
-    ----------
-    own : int array of shape (n_queries,)
-        Training index of each query; -1 where it is not a row.
-    indices : int array of shape (n_queries, length)
-        Training points, nearest first.
-    *beside : arrays of the same shape
-        Their distances or the like.
+    A point is omitted because of its index; duplicates of it are not. Behind many duplicates with lower indices a point
+    is not even in its own list. `own` is -1 for queries that are no training points; `indices` come nearest first.
 
     Examples
     --------

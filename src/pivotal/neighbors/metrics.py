@@ -102,19 +102,7 @@ class Cosine:
     """One minus the cosine of the angle, as half the squared distance of the points scaled to length 1.
 
     That order is right for small angles too, where one minus a product would be noise. A point without direction, all
-    zeros, is at distance 1 from everything, as in scikit-learn.
-
-    Parameters
-    ----------
-    X : array of shape (n_train, n_features), or CSR matrix
-        Finite.
-    n_threads : int
-        Threads for the preparation.
-
-    Attributes
-    ----------
-    inner : Searcher
-        The engine that compares points scaled to length 1.
+    zeros, is at distance 1 from everything, as in scikit-learn. `inner` is the engine that compares the scaled points.
     """
 
     unit = 0.5

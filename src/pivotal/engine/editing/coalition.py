@@ -28,21 +28,12 @@ def shares_of_places(k: int) -> FloatArray:
 
 
 class Coalition:
-    """Members, and exact gains of all others.
+    """Members, and exact gains of all others, over 1 to k neighbours.
 
-    Parameters
-    ----------
-    points : int32 array of shape (n_queries, length)
-        Nearest training points of each query, nearest first; -1 behind the last of a list. With all points on every
-        list, gains are exact; with fewer, members behind the end of a list count as missing.
-    codes, targets : int32 arrays of shape (n_train,) and (n_queries,)
-        Classes of the training points and of the queries.
-    k : int
-        Largest number of neighbours that vote.
-    weights : float64 array of shape (n_queries,), optional
-        How much each query counts; 1 each when None.
-    absent : float64 array of shape (n_queries,)
-        Vote of a neighbour that a query does not have, as there are fewer than k.
+    `points`, int32 (n_queries, length), lists the nearest training points of each query, nearest first; -1 behind the
+    last of a list. With all points on every list, gains are exact; with fewer, members behind the end of a list count
+    as missing. `codes` and `targets` are classes. `absent`, shape (n_queries,), is the vote of a neighbour that a query
+    does not have, as there are fewer than k.
     """
 
     def __init__(

@@ -22,17 +22,9 @@ _SPARE, _SPARE_PART = 8, 8  # lists are longer than needed by this many points a
 class Search:
     """How neighbours are found among points that change.
 
-    Parameters
-    ----------
-    index : callable
-        Makes an index of training points.
-    alone : callable or None
-        Makes an index of a few points whose distances are, to the last bit, those that any larger index would find;
-        None where that cannot be promised, so that new points mean a new search.
-    votes : callable
-        Turns distances of neighbours, and the numbers of the queries, into votes; None for unweighted.
-    needed : int
-        How many neighbours the votes depend on.
+    `index` makes an index of training points, and `alone` one of a few points whose distances are, to the last bit,
+    those that any larger index would find; None where that cannot be promised, so that new points mean a new search.
+    `votes` turns distances, and the numbers of the queries, into votes, which depend on `needed` neighbours.
     """
 
     index: Callable[[Any], Index]
@@ -65,17 +57,7 @@ class EditState:
 
 
 class Finder:
-    """Finds the neighbours of queries among points that change.
-
-    Parameters
-    ----------
-    search : Search
-        How they are found.
-    points : array or CSR matrix of shape (n_train, n_features)
-        Training points at first.
-    index : Index
-        Their index.
-    """
+    """Finds the neighbours of queries among points that change: those given at first, of which there is an index."""
 
     def __init__(self, search: Search, points: Any, index: Index) -> None:
         self._search, self._index, self._indexed = search, index, points

@@ -37,19 +37,7 @@ class _Answers:
 
 @dataclass(frozen=True, eq=False)
 class StartingPoints:
-    """The training points at first.
-
-    Parameters
-    ----------
-    points : array or CSR matrix of shape (n_train, n_features)
-        Their features.
-    index : Index
-        Their index.
-    labels : int32 or float64 array of shape (n_train,)
-        Class codes or responses.
-    classes : sequence
-        The label set in the order of its codes; empty for regression.
-    """
+    """The training points at first, and their index; labels are codes of `classes`, or responses if there are none."""
 
     points: Any
     index: Index
@@ -60,25 +48,7 @@ class StartingPoints:
 class EditableEngine:
     """Values of training points that may change, over queries that may change.
 
-    Parameters
-    ----------
-    make : callable
-        Makes the engine for (labels, classes, n_players).
-    search : Search
-        How neighbours are found.
-    spec : Spec
-        What is to be computed.
-    start : StartingPoints
-        The training points at first.
-    each_other : bool
-        Whether the points are the queries.
-    progress : bool
-        Whether to show progress bars.
-
-    Attributes
-    ----------
-    depth : int
-        How long lists should be.
+    `make` makes the engine for (labels, classes, n_players); `each_other` says whether the points are the queries.
     """
 
     def __init__(
@@ -127,19 +97,7 @@ class EditableEngine:
         return self._state.points
 
     def count(self, queries: Any, targets: AnyArray, weights: FloatArray | None, block_size: int) -> None:
-        """Add queries; None asks the training points themselves.
-
-        Parameters
-        ----------
-        queries : array or CSR matrix of shape (n_queries, n_features), or None
-            Queries.
-        targets : int32 or float64 array of shape (n_queries,)
-            Their labels.
-        weights : float64 array of shape (n_queries,), optional
-            How much each counts; 1 each when None.
-        block_size : int
-            Queries per block.
-        """
+        """Add queries; None asks the training points themselves. Each counts 1 where there are no weights."""
         old, depth = self._state, self._finder.list_length(self._state.engine)
         own = None if queries is None else as_kind(queries, old.points)
         asked = replace(old, queries=own, targets=targets)
@@ -287,16 +245,9 @@ class EditableEngine:
     ) -> None:
         """Make a scene the present one, and bring the values up to date.
 
-        Parameters
-        ----------
-        state : EditState
-            Who is there from now on.
-        touched : bool array of shape (n_queries,)
-            Which queries of the scene must be valued again, new ones among them.
-        stay : bool array of shape (n_old_queries,), optional
-            Which of the old queries are still there; all when None. New ones come behind them.
-        gone : bool array of shape (n_old_points,), optional
-            Which of the old points are no longer there.
+        `touched`, of the queries of the scene, says which must be valued again, new ones among them; `stay` which of
+        the old queries are still there, all when None, and new ones come behind them; `gone` which old points no longer
+        are.
         """
         old, answers = self._state, self._answers
         columns = state.engine.depth
@@ -307,7 +258,10 @@ class EditableEngine:
         self._answers, self._state = None, state  # from here on lists count, and values are computed from them
         n_queries = len(state.targets)
         if answers is None or answers.values.shape[1] != columns or touched.all():
-            self._answers = self._solve_all(state, columns)
+            sums = PointSums.nothing(len(state.labels))
+            answers = _Answers(np.zeros((n_queries, columns)), np.zeros(n_queries), np.zeros(n_queries), sums)
+            self._solve(state, np.arange(n_queries), answers)
+            self._answers = answers
             return
         kept = np.ones(len(old.targets), np.bool_) if stay is None else stay
         before = np.flatnonzero(kept)
@@ -338,12 +292,6 @@ class EditableEngine:
             self._turn_to(self._state, np.ones(self.n_queries, np.bool_))
             assert self._answers is not None
         return self._answers
-
-    def _solve_all(self, state: EditState, columns: int) -> _Answers:
-        n_queries, points = len(state.targets), PointSums.nothing(len(state.labels))
-        answers = _Answers(np.zeros((n_queries, columns)), np.zeros(n_queries), np.zeros(n_queries), points)
-        self._solve(state, np.arange(n_queries), answers)
-        return answers
 
     def _solve(self, state: EditState, queries: IndexArray, answers: _Answers) -> None:
         """Value some queries again and add what they say."""

@@ -88,13 +88,7 @@ class NeighborLists:
         return marks
 
     def without(self, gone: npt.NDArray[np.bool_]) -> NeighborLists:
-        """Return the lists once points have left; points behind those that left move up in number.
-
-        Parameters
-        ----------
-        gone : bool array of shape (n_train,)
-            Who leaves.
-        """
+        """Return the lists once points have left, given as a mask; points behind those that left move up in number."""
         number = np.full(len(gone) + 1, -1, np.int32)  # the last one is for the -1 behind the end of a list
         number[:-1][~gone] = np.arange(len(gone) - gone.sum(), dtype=np.int32)
         indices, distances, lengths = number[self.indices], self.distances, self.lengths
@@ -109,17 +103,11 @@ class NeighborLists:
         return NeighborLists(indices, distances, lengths)
 
     def joined_by(self, indices: AnyArray, distances: FloatArray, n_known: int, width: int) -> NeighborLists:
-        """Return the lists once points have joined.
+        """Return the lists once points have joined, with room for `width`.
 
-        Parameters
-        ----------
-        indices, distances : arrays of shape (n_queries, n_new)
-            The new points in the order of their distance from each query. Their indices are above all others, so they
-            come behind all that are as near.
-        n_known : int
-            Number of points before; a list of this many is complete.
-        width : int
-            Room that lists should have.
+        `indices` and `distances`, shape (n_queries, n_new), are the new points in the order of their distance from each
+        query. Their indices are above all others, so they come behind all that are as near. Lists of `n_known`, the
+        number of points before, are complete.
         """
         complete = self.lengths == n_known
         rows = np.arange(len(self.lengths))

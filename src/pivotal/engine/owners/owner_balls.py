@@ -92,23 +92,7 @@ class Holdings(NamedTuple):
 class BallGame(OwnerGame):
     """A game of all points within a radius, whose players are owners.
 
-    Parameters
-    ----------
-    game, semivalue : Threshold, Semivalue
-        Utility of a coalition of points, and how coalitions of owners are drawn.
-    owners : Owners
-        Whose the training points are.
-    holdings : Holdings
-        What they hold in the balls.
-    n_classes : int
-        Number of classes.
-
-    Attributes
-    ----------
-    game, labels, k, n_classes
-        The soft game, the labels of the two points of each owner, a k that lets all vote, and the number of classes.
-    names, holdings
-        As given.
+    Its `game` is the soft one, its `labels` those of the two points of each owner, and its `k` lets all of them vote.
     """
 
     def __init__(

@@ -27,21 +27,7 @@ _STEPS_AT_ONCE = 1_000_000  # some ten milliseconds
 
 
 class ExactOwners(SummingEngine):
-    """Adds up the exact values of owners over blocks of queries.
-
-    Parameters
-    ----------
-    spec : Spec
-        What is to be computed.
-    labels : int32 or float64 array of shape (n_train,)
-        Class codes, or responses for regression.
-    players : OwnerGame
-        The game with owners as players.
-    n_classes : int
-        Number of classes.
-    n_jobs : int or None
-        Threads, as scikit-learn counts them.
-    """
+    """Adds up the exact values of owners over blocks of queries; `players` is the game that they play."""
 
     def __init__(self, spec: Spec, labels: AnyArray, players: OwnerGame, *, n_classes: int, n_jobs: int | None) -> None:
         self._labels, self._game, self._players = labels, spec.game, players
@@ -88,15 +74,7 @@ class ExactOwners(SummingEngine):
 
 
 class SampledOwners(SamplingEngine):
-    """Adds up estimates of the values of owners over blocks of queries.
-
-    Parameters
-    ----------
-    spec, labels, players, n_classes, n_jobs
-        As in `ExactOwners`.
-    plan : Plan
-        What a sample is, when to stop, and from where to draw.
-    """
+    """Adds up estimates of the values of owners over blocks of queries; parameters as in `ExactOwners`."""
 
     def __init__(
         self, spec: Spec, labels: AnyArray, players: OwnerGame, *, n_classes: int, n_jobs: int | None, plan: Plan

@@ -16,6 +16,7 @@ from pivotal.engine.sampling.drawing import Drawing
 from pivotal.engine.solver import Block
 from pivotal.kernels.owner_arrays import VOTES, Owned, OwnerScratch, Rules
 from pivotal.kernels.sample_arrays import LEAD
+from pivotal.neighbors.lists import count_codes
 from pivotal.results.owner_codes import Owners
 
 _FACTOR = 2.0  # two marginal contributions of an owner differ by at most twice the range of the utility
@@ -139,19 +140,11 @@ class OwnerGame(Drawing):
     def _has_all(self, indices: IndexArray) -> AnyArray:
         """Whether lists hold as many points of every cell as can ever vote."""
         wanted = np.minimum(np.bincount(self.cells), self._k)
-        rows = len(wanted) * np.arange(len(indices))[:, np.newaxis]
-        listed = np.bincount((self.cells[indices] + rows).ravel(), minlength=len(wanted) * len(indices))
-        return np.asarray((listed.reshape(-1, len(wanted)) >= wanted).all(axis=1))
+        return np.asarray((count_codes(self.cells[indices], len(wanted)) >= wanted).all(axis=1))
 
 
 class MixedOwnerGame(OwnerGame):
-    """A weighted sum of games whose players are owners; values are linear in the game, so those of the parts add up.
-
-    Parameters
-    ----------
-    spec, owners, labels, n_classes
-        As in `OwnerGame`.
-    """
+    """A weighted sum of games whose players are owners; values are linear in the game, so those of the parts add up."""
 
     def __init__(self, spec: Spec, owners: Owners, labels: AnyArray, n_classes: int) -> None:
         game = spec.game

@@ -7,32 +7,18 @@ each cell only the k points nearest to a query matter, since an owner that joins
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from pivotal.core.types import AnyArray, FloatArray, IndexArray
+from pivotal.core.types import AnyArray, IndexArray
 from pivotal.neighbors import Index, NeighborAudit, Verdict, as_index, fitting_queries, is_source
-from pivotal.neighbors.lists import nearest_of, order_ties
+from pivotal.neighbors.brute import Neighbors
+from pivotal.neighbors.lists import count_codes, nearest_of, order_ties
 from pivotal.neighbors.metrics import MetricLike
 
 _APART = ("auto", "brute", "kd_tree", "ball_tree")
 _OF_ALL_POINTS = ("precomputed", "mahalanobis", "seuclidean")  # metrics that a part of the points does not have
-
-_Neighbors = tuple[IndexArray, FloatArray]
-
-
-class CellSearch(Protocol):
-    """Finds the nearest points of every cell."""
-
-    def search(self, queries: Any) -> _Neighbors:
-        """Return the nearest points of all cells, nearest first, and their distances; ties in order of index."""
-
-    def block_size(self) -> int:
-        """Return how many queries to ask at once."""
-
-    def audit(self, queries: Any, k: int, *, weighted: bool) -> Verdict:
-        """Return what is known of the neighbours of these queries; parameters as in `NeighborAudit`."""
 
 
 def search_cells(
@@ -44,17 +30,11 @@ def search_cells(
     metric: MetricLike,
     metric_params: Mapping[str, Any] | None,
     n_jobs: int | None,
-) -> CellSearch:
+) -> _PerCellIndex | _SharedIndex:
     """Return what finds the `depth` nearest points of every cell.
 
-    Parameters
-    ----------
-    neighbors, X, metric, metric_params, n_jobs
-        As in `pivotal.neighbors.as_index`.
-    cells : int array of shape (n_train,)
-        Cell of each training point, 0, 1, ..., none without points.
-    depth : int
-        Points of each cell that are wanted.
+    `cells`, shape (n_train,), are numbered 0, 1, ..., none without points; the others are as in
+    `pivotal.neighbors.as_index`.
     """
     how: dict[str, Any] = {"metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
     apart = isinstance(neighbors, str) and neighbors in _APART and not is_source(X)
@@ -64,14 +44,7 @@ def search_cells(
 
 
 def keep_nearest(cells: AnyArray, max_points: int) -> AnyArray:
-    """Mark the first `max_points` entries of each cell in each row.
-
-    Parameters
-    ----------
-    cells : int array of shape (n_queries, length)
-        Cell of each entry, nearest first.
-    max_points : int
-        Entries of each cell to keep.
+    """Mark the first `max_points` entries of each cell in each row; cells have the shape of lists, nearest first.
 
     Examples
     --------
@@ -98,7 +71,8 @@ class _PerCellIndex:
         self._indexes: list[Index] = [as_index(neighbors, X[members], **how) for members in self._members]
         self._depths = [min(depth, len(members)) for members in self._members]
 
-    def search(self, queries: Any) -> _Neighbors:
+    def search(self, queries: Any) -> Neighbors:
+        """Return the nearest points of all cells, nearest first, and their distances; ties in order of index."""
         indices = np.empty((queries.shape[0], sum(self._depths)), dtype=np.int64)
         distances = np.empty(indices.shape)
         start = 0
@@ -110,9 +84,11 @@ class _PerCellIndex:
         return order_ties(near, far)
 
     def block_size(self) -> int:
+        """Return how many queries to ask at once."""
         return fitting_queries(sum(self._depths))
 
     def audit(self, queries: Any, k: int, *, weighted: bool) -> Verdict:
+        """Return what is known of the neighbours of these queries; parameters as in `NeighborAudit`."""
         return Verdict(True, None)
 
 
@@ -126,18 +102,15 @@ class _SharedIndex:
         self._wanted = np.minimum(np.bincount(cells), depth)
         self._length = min(len(cells), 2 * int(self._wanted.sum()))
 
-    def search(self, queries: Any) -> _Neighbors:
-        n_cells, n_queries = len(self._wanted), queries.shape[0]
-        rows = n_cells * np.arange(n_queries)[:, np.newaxis]
+    def search(self, queries: Any) -> Neighbors:
         while True:
             indices, distances = self._index.search(queries, self._length)
             cells = self._cells[indices]
-            found = np.bincount((cells + rows).ravel(), minlength=n_cells * n_queries).reshape(n_queries, n_cells)
-            if (found >= self._wanted).all():
+            if (count_codes(cells, len(self._wanted)) >= self._wanted).all():
                 break
             self._length = min(len(self._cells), 2 * self._length)
         kept = keep_nearest(cells, self._depth)
-        return indices[kept].reshape(n_queries, -1), distances[kept].reshape(n_queries, -1)
+        return indices[kept].reshape(len(kept), -1), distances[kept].reshape(len(kept), -1)
 
     def block_size(self) -> int:
         return self._index.block_size(len(self._cells))

@@ -14,14 +14,7 @@ from pivotal.kernels.sample_arrays import COUNT, ERROR, LEAD, SHARE, Estimates, 
 class Drawing:
     """Draws samples of the games of some queries.
 
-    Parameters
-    ----------
-    game : Game
-        Utility of a coalition.
-    k, n_classes : int
-        Number of neighbours that vote, and of classes.
-    weight : float, default=1.0
-        What contributions are multiplied with: the weight of the game in a mixture.
+    Contributions are multiplied with `weight`: that of the game in a mixture.
     """
 
     def __init__(self, game: Game, k: int, n_classes: int, weight: float = 1.0) -> None:

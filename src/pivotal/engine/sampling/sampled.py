@@ -51,19 +51,8 @@ class Drawn(NamedTuple):
 class SamplingEngine:
     """Adds up estimates of the values of the training points over blocks of queries.
 
-    Parameters
-    ----------
-    spec, labels, shape, n_jobs
-        As in `pivotal.engine.exact.Engine`.
-    plan : Plan
-        What a sample is, when to stop, and from where to draw.
-    n_values : int, optional
-        How many values there are, where the players are not the training points.
-
-    Attributes
-    ----------
-    depth : int
-        How long lists should be; a start, as in `Engine`.
+    Parameters are as in `pivotal.engine.exact.Engine`; there are `n_values` values where the players are not the
+    training points. Lists should be `depth` long; a start, as in `Engine`.
     """
 
     def __init__(
@@ -181,14 +170,8 @@ class SamplingEngine:
     ) -> Drawn:
         """Sample some queries without counting them: what can be done elsewhere.
 
-        Parameters
-        ----------
-        indices, votes, targets
-            As in `pivotal.engine.exact.Engine.add`.
-        size : int
-            Samples of each query.
-        first_query, first_batch : int
-            Numbers of the first query and of its first batch of samples: they say from which streams to draw.
+        Each gets `size` samples. The numbers of the first query and of its first batch of samples say from which
+        streams to draw.
         """
         indices = np.ascontiguousarray(indices)
         block = Block(self._labels[indices], None if votes is None else np.ascontiguousarray(votes), targets)
@@ -284,6 +267,7 @@ class _Pass:
     """One run through a batch of queries."""
 
     title = "sampling"
+    deadline: float | None = None
 
     def __init__(self, engine: SamplingEngine, size: int, first_query: int, first_batch: int) -> None:
         self.engine, self.size, self.first_query, self.first_batch = engine, size, first_query, first_batch
@@ -306,13 +290,10 @@ class _Pass:
             weights = np.ones(len(drawn.players))  # multiplying by 1 changes no bit
         self.count(drawn, weights)
         self.n_added += len(drawn.players)
-        return self.wanted()
+        return self.deadline is None or time.perf_counter() < self.deadline
 
     def count(self, drawn: Drawn, weights: FloatArray) -> None:
         raise AssertionError  # pragma: no cover
-
-    def wanted(self) -> bool:
-        return True
 
 
 class _FirstPass(_Pass):
@@ -343,6 +324,3 @@ class _LaterPass(_Pass):
 
     def count(self, drawn: Drawn, weights: FloatArray) -> None:
         self.sums = self.sums.plus(drawn.players, drawn.estimates, weights)
-
-    def wanted(self) -> bool:
-        return self.deadline is None or time.perf_counter() < self.deadline
