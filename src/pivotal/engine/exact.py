@@ -6,7 +6,7 @@ the mean over the queries so far, with a bound on its error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ import numpy as np
 from pivotal.core.threads import count_threads, run_all, slices
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.engine.game_shape import GameShape, GameSpec
-from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.running_sums import RunningSums, SummingEngine
 from pivotal.engine.solver import Block, Solver
@@ -141,11 +140,6 @@ class Engine(SummingEngine):
     def sums(self) -> tuple[PointSums, QueryTotals]:
         """Return a copy of the sums so far, and what else was counted."""
         return self._sums.points.copy(), self._sums.totals
-
-    def passes(self, n_queries: int) -> Iterator[Pass]:
-        """Yield what is to be done with a batch of queries: the blocks are added once."""
-        self.reserve(n_queries)
-        yield self
 
     def reserve(self, n_queries: int) -> None:
         """Share out memory for the values of n single queries, where they are asked for."""

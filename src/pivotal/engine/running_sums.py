@@ -65,7 +65,11 @@ class SummingEngine:
 
     def passes(self, n_queries: int) -> Iterator[Pass]:
         """Yield what is to be done with a batch of queries: the blocks are added once."""
+        self.reserve(n_queries)
         yield self  # type: ignore[misc]  # every engine has an `add` of its own
+
+    def reserve(self, n_queries: int) -> None:
+        """Share out memory for what is kept of n single queries."""
 
     def suffices(self, indices: Any, targets: AnyArray) -> bool:
         """Return whether these lists are long enough for the tolerance, or as long as can be."""

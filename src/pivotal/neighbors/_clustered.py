@@ -9,7 +9,7 @@ single precision. How many of the true neighbours are found depends on the data:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.core.validation import Checked, check_features, is_sparse
 from pivotal.neighbors._approximate import EUCLIDEAN, EuclideanSpace
-from pivotal.neighbors._factory import as_index
+from pivotal.neighbors._factory import as_index, blocks
 from pivotal.neighbors.brute import Neighbors, empty_result
 from pivotal.neighbors.index import Index, by_rows
 from pivotal.neighbors.metrics import MetricLike, make_searcher
@@ -69,10 +69,7 @@ class ClusteredIndex(Index):
         self._metric, self._n_compared = str(metric), n_compared
         self._space = EuclideanSpace(self._X, self._metric, self._n_threads)
         self._centres = _find_centres(self._space.points, seed)
-        clusters = np.concatenate(
-            [self._nearest_centre(self._space.points[start : start + _AT_ONCE])
-             for start in range(0, self.n_train, _AT_ONCE)]
-        )  # fmt: skip
+        clusters = self._clusters(lambda part: self._space.points[part], self.n_train)
         self._members: IndexArray = np.argsort(clusters, kind="stable")
         self._starts = np.searchsorted(clusters[self._members], np.arange(len(self._centres) + 1))
 
@@ -87,12 +84,8 @@ class ClusteredIndex(Index):
 
     def walk_of(self, queries: Any) -> IndexArray:
         checked = self._check_queries(queries)
-        own = [
-            self._nearest_centre(self._space.place(checked[start : start + _AT_ONCE])[1])
-            for start in range(0, len(checked), _AT_ONCE)
-        ]
-        order: IndexArray = np.argsort(np.concatenate(own), kind="stable")
-        return order
+        own = self._clusters(lambda part: self._space.place(checked[part])[1], len(checked))
+        return np.argsort(own, kind="stable")
 
     def _find(self, queries: FloatArray, depth: int) -> Neighbors:
         indices, distances = empty_result(len(queries), depth)
@@ -115,6 +108,10 @@ class ClusteredIndex(Index):
         if len(rows) > 4 * wanted:  # one cluster holds many rows that are hardly to be told apart
             rows = rows[np.linspace(0, len(rows) - 1, 4 * wanted).astype(np.int64)]
         return np.sort(rows)
+
+    def _clusters(self, rows: Callable[[slice], AnyArray], count: int) -> IndexArray:
+        """Return the cluster of each of this many rows, which come some at a time."""
+        return np.concatenate([self._nearest_centre(rows(part)) for part in blocks(count, _AT_ONCE)])
 
     def _nearest_centre(self, points: AnyArray) -> IndexArray:
         found: IndexArray = np.argmin(_squares(points, self._centres), axis=1)

@@ -306,12 +306,7 @@ class Pairwise:
     unit = 1.0
 
     def __init__(self, measure: Callable[[Any], FloatArray], n_train: int) -> None:
-        self._function = measure
-        self._n_train = n_train
-
-    def measure(self, queries: Any) -> FloatArray:
-        """Return the distances of all points to each query, shape (n_queries, n_train)."""
-        return self._function(queries)
+        self.measure, self._n_train = measure, n_train
 
     def search(self, queries: Any, depth: int, n_threads: int) -> Neighbors:
         """Return the `depth` nearest points of each query."""

@@ -34,7 +34,7 @@ class Searcher(Protocol):
     unit: float
     """What turns the numbers of `measure` into distances."""
 
-    def measure(self, queries: Any) -> FloatArray:
+    def measure(self, queries: Any, /) -> FloatArray:
         """Return what tells near from far, of all points and each query; shape (n_queries, n_train), to be kept."""
 
 
