@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,13 +51,6 @@ class SolvedRows(NamedTuple):
     precision: tuple[int, float]
 
 
-@dataclass(frozen=True)
-class _RecordedSums(RunningSums):
-    """The sums, with the values of single queries where they are kept."""
-
-    rows: tuple[QueryRows, ...] = ()
-
-
 class Engine(SummingEngine):
     """Adds up the values of the training points over blocks of queries.
 
@@ -91,7 +83,6 @@ class Engine(SummingEngine):
     """
 
     one_label = True
-    _sums: _RecordedSums
 
     def __init__(
         self,
@@ -113,7 +104,7 @@ class Engine(SummingEngine):
         self._scratch: dict[int, list[tuple[Any, ...]]] = {}
         self._remote_precision = 0, 0.0  # the precision of what was solved there
         self._solver_for(self.depth)  # what cannot be solved is said before any search
-        self._sums = _RecordedSums.nothing(labels.shape[0])
+        self._sums = RunningSums.nothing(labels.shape[0])
 
     def whole_solver(self) -> Solver | None:
         """Return the solver for lists that take a sort of all points."""
@@ -199,7 +190,7 @@ class Engine(SummingEngine):
     def for_worker(self) -> Engine:
         """Return an engine that solves the same in one thread, and has nothing to count: small enough to be sent."""
         other = copy(self)
-        other._sums, other.recorder, other._scratch, other._n_threads = _RecordedSums.nothing(0), None, {}, 1
+        other._sums, other.recorder, other._scratch, other._n_threads = RunningSums.nothing(0), None, {}, 1
         return other
 
     def block(self, indices: IndexArray, votes: CodeArray | None, targets: AnyArray) -> Block:
@@ -219,13 +210,13 @@ class Engine(SummingEngine):
         """Return the engine for the same points with other labels out of the same classes; it has no sums yet."""
         other = copy(self)
         other.labels, other._lists = labels, self._lists.with_labels(labels)
-        other._sums = _RecordedSums.nothing(labels.shape[0])
+        other._sums = RunningSums.nothing(labels.shape[0])
         return other
 
     def hold(self, points: PointSums, totals: QueryTotals, rows: Sequence[QueryRows] = ()) -> None:
         """Take sums that `sums` began and more queries went into, with what is kept of those queries."""
         # One assignment: a block that is interrupted counts whole or not at all.
-        self._sums = _RecordedSums(points, totals, (*self._sums.rows, *rows))
+        self._sums = RunningSums(points, totals, (*self._sums.rows, *rows))
 
     def set_totals(
         self, points: PointSums, totals: QueryTotals, indices: AnyArray, values: FloatArray, targets: AnyArray
@@ -235,7 +226,7 @@ class Engine(SummingEngine):
         if self.recorder is not None:
             self.recorder.reserve(len(targets), values.shape[1], rows)
             rows = (self.recorder.record(indices, values, targets),)
-        self._sums = _RecordedSums(points, totals, rows)
+        self._sums = RunningSums(points, totals, rows)
 
     def result(self, **about: Any) -> Values:
         """Values so far, with their error bound, which takes the lists of neighbours as right."""

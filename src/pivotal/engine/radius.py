@@ -93,12 +93,12 @@ class RadiusEngine(SummingEngine):
         # Members one after the other, as if each were a query with one neighbour.
         sums.points.add(balls.members[:, np.newaxis], values[:, np.newaxis], heavy)
         utilities = Utilities(full_utility, empty_utility, np.zeros(len(targets)), utility_range)
-        return _BallSums(
-            sums.points,
-            sums.totals.add(utilities, weights),
-            sums.n_members + len(balls.members),
-            max(sums.largest_ball, int(sizes.max())),
-            sums.n_empty_balls + int((sizes == 0).sum()),
+        return replace(
+            sums,
+            totals=sums.totals.add(utilities, weights),
+            n_members=sums.n_members + len(balls.members),
+            largest_ball=max(sums.largest_ball, int(sizes.max())),
+            n_empty_balls=sums.n_empty_balls + int((sizes == 0).sum()),
         )
 
     def _play(

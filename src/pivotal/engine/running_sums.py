@@ -12,6 +12,7 @@ from pivotal.core.types import AnyArray, FloatArray, IndexArray
 from pivotal.engine.passes import Pass
 from pivotal.engine.point_sums import PointSums
 from pivotal.engine.totals import QueryTotals, Utilities
+from pivotal.results.per_query import QueryRows
 from pivotal.results.values import Values
 
 
@@ -21,6 +22,7 @@ class RunningSums:
 
     points: PointSums
     totals: QueryTotals = field(default_factory=QueryTotals)
+    rows: tuple[QueryRows, ...] = ()  # values of single queries, where they are kept
 
     @classmethod
     def nothing(cls, n_players: int) -> Self:
