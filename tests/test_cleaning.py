@@ -239,6 +239,19 @@ def test_a_long_label_is_not_cut_short() -> None:
     assert short.dtype == "<U2"
 
 
+def test_sparse_features_may_have_long_indices() -> None:
+    """As scipy makes them, and as the trees of scikit-learn refuse them."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = csr_array(rng.random((60, 5)) * (rng.random((60, 5)) < 0.4) + y[:, np.newaxis])
+    long = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    long.indices, long.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert long.indices.dtype == np.int64
+    found = find_label_errors(long, y, random_state=0)
+    assert np.array_equal(found.scores, find_label_errors(X, y, random_state=0).scores)
+    assert long.indices.dtype == np.int64  # what the user holds stays as it is
+
+
 def test_frames_bring_their_index_and_sparse_tables_their_numbers() -> None:
     X, _, noisy = with_errors(load_wine)
     plain = find_label_errors(X, noisy, n_trees=10)

@@ -343,6 +343,24 @@ def test_rows_of_which_nothing_is_known_are_no_suspects(tmp_path, capsys):
     assert sorted(ready.ids[ready.unknown]) == ["a/20.png", "b/33.png", "b/5.png"]
 
 
+def test_rows_of_which_nothing_is_known_are_no_suspects_in_any_label(tmp_path, capsys):
+    """Cells of other rows, which have the numbers of these rows, still are."""
+    rng = np.random.default_rng(0)
+    topics = [[f"{topic}{word}" for word in "abcdefgh"] for topic in ("red", "blue")]
+    table = pd.DataFrame({"text": [" ".join(rng.choice(topics[n % 2], 6)) for n in range(60)]})
+    table["red"], table["blue"] = [1 - n % 2 for n in range(60)], [n % 2 for n in range(60)]
+    table.loc[4, "red"] = 0  # cell 8: wrong
+    table.loc[8, "text"], table.loc[8, "red"] = "!?", 0  # row 8, cell 16: of which nothing is known
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "suspects.csv"
+    words = ["clean", tmp_path / "t.csv", "--labels", "red,blue", "--embed", "tfidf", "--top", "120", "-n", "40"]
+    assert main([str(word) for word in [*words, "-o", out]]) == 0
+    assert "1 of these rows have no text or image to judge them by: no suspects." in capsys.readouterr().err
+    suspects = pd.read_csv(out)
+    assert (4, "red") in set(zip(suspects["id"], suspects["label"], strict=True))
+    assert 8 not in set(suspects["id"])
+
+
 def test_texts_without_words_count_as_unknown_where_there_is_nothing_else():
     words, kinds = texts()
     words[3], words[7] = None, "..."

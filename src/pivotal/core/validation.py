@@ -101,7 +101,7 @@ def check_features(X: Any, name: str, like: Any = None) -> Any:
 def _as_finite(X: Any, name: str) -> Any:
     """Return features as finite floats, an array or a CSR matrix."""
     if is_sparse(X):
-        features = X.tocsr()
+        features = _with_small_indices(X.tocsr())
     else:
         _check_columns(X, name)
         try:
@@ -130,6 +130,13 @@ def _as_finite(X: Any, name: str) -> Any:
             f"{name} must be finite (no NaN, no infinity); got {bad} such entries. Impute them or drop their rows."
         )
     return features
+
+
+def _with_small_indices(X: Any) -> Any:
+    """Return a CSR matrix whose indices have 32 bits where these are enough: scikit-learn's trees take no others."""
+    if X.indices.dtype == X.indptr.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def is_sparse(X: Any) -> bool:

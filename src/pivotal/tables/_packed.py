@@ -14,7 +14,7 @@ import pyarrow as pa
 
 # How files are read, and written: the same content makes the same file.
 PACKED: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {
-    ".gz": (gzip.open, lambda stream: gzip.GzipFile(fileobj=stream, mode="wb", mtime=0)),
+    ".gz": (gzip.open, lambda stream: gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0)),
     ".bz2": (bz2.BZ2File, partial(bz2.BZ2File, mode="wb")),
     ".xz": (lzma.LZMAFile, partial(lzma.LZMAFile, mode="wb")),
     ".zst": (

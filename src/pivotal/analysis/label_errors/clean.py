@@ -10,6 +10,7 @@ import numpy as np
 
 from pivotal.analysis.label_errors._errors import LabelErrors
 from pivotal.analysis.label_errors._find import find_label_errors
+from pivotal.analysis.label_errors._many_labels import ManyLabelErrors
 from pivotal.core.providers import provided
 from pivotal.core.types import IndexArray
 
@@ -58,9 +59,7 @@ def clean(source: Any, label: str | None = None, **options: Any) -> LabelErrors:
 
 
 def set_aside(found: LabelErrors, rows: IndexArray) -> LabelErrors:
-    """Return label errors in which some rows are no suspects: those of which nothing is known but the label."""
-    if not len(rows) or found.probable.ndim > 1:
-        return found
-    probable = found.probable.copy()
-    probable[rows] = False
-    return replace(found, suspects=found.suspects[~np.isin(found.suspects, rows)], probable=probable)
+    """Return label errors in which some rows are no suspects: those of which nothing is known but their labels."""
+    judged = found.rows if isinstance(found, ManyLabelErrors) else np.arange(len(found.probable))
+    aside = np.isin(judged, rows)
+    return replace(found, suspects=found.suspects[~aside[found.suspects]], probable=found.probable & ~aside)
