@@ -16,6 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from scipy import stats
 
 import pivotal
@@ -63,6 +66,21 @@ def small_file(folder, name, rows, features, seed=0):
 def without_figures(monkeypatch):
     """Where a test is about numbers; figures are drawn by those that look at them."""
     monkeypatch.setattr(_write_up, "_draw", lambda *_: [])
+
+
+@pytest.fixture
+def rendered(monkeypatch):
+    """Names of experiments whose figures are rendered, which takes long; files of others tell what is drawn."""
+    names, render = set(), Figure.savefig
+
+    def save(figure, target, **how):
+        if target.stem in names:
+            return render(figure, target, **how)
+        lines = [(line.get_label(), line.get_xydata().tolist()) for line in figure.findobj(Line2D)]
+        return target.write_text(f"{lines} {[text.get_text() for text in figure.findobj(Text)]}", encoding="utf-8")
+
+    monkeypatch.setattr(Figure, "savefig", save)
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -433,7 +451,8 @@ def test_intervals_hold_the_mean_as_often_as_they_say():
 # Pages from tables.
 
 
-def test_pages_are_made_from_the_tables_alone(tmp_path):
+def test_pages_are_made_from_the_tables_alone(tmp_path, rendered):
+    rendered.add("k")
     options = {**QUICK, "runs": 2, "datasets": ["wine", "breast_cancer"], "methods": ["bv-fast", "bv-uw", "rand"]}
     for name in ("removal", "mislabel", "k"):
         reproduce(name, tmp_path, **options)
@@ -451,6 +470,7 @@ def test_pages_are_made_from_the_tables_alone(tmp_path):
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.name in pages} == pages
 
 
+@pytest.mark.usefixtures("rendered")
 def test_the_stored_tables_make_the_stored_pages(tmp_path):
     stored = Path(__file__).parents[1] / "docs" / "reproduction"
     if not stored.is_dir():
@@ -533,6 +553,7 @@ def test_the_command_knows_every_experiment():
     assert (*EXPERIMENTS, "all") == _NAMES
 
 
+@pytest.mark.usefixtures("rendered")
 def test_the_command_runs(tmp_path, capsys):
     words = ["reproduce", "illustration", "--quick", "--out", str(tmp_path), "--jobs", "1"]
     assert main(words) == 0
