@@ -99,13 +99,18 @@ def test_private_modules_are_imported_in_their_own_room_only(room):
             assert not private or module[0] == room, f"{file.relative_to(HOME)} imports {'.'.join(module)}"
 
 
+def called(node: ast.Call) -> str:
+    """The last word of what is called."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
 def test_modules_of_the_package_are_not_imported_by_name():
     """A string would walk around the test above; only the front door and the command line load by name."""
     for file in FILES:
         if room_of(file) in {*DOORS, "cli"}:
             continue
         for node in nodes_of(file):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            if isinstance(node, ast.Call) and called(node).endswith(("import_module", "__import__")):
                 assert "pivotal" not in ast.unparse(node.args[0]), f"{file.relative_to(HOME)}:{node.lineno}"
 
 
@@ -121,7 +126,7 @@ def test_a_class_name_means_one_class():
         ast.unparse(node.target)
         for file in FILES
         for node in nodes_of(file)
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"
+        if isinstance(node, ast.AnnAssign) and getattr(node.annotation, "id", "") == "TypeAlias"
     }
     assert "MetricLike" in aliases
     assert not aliases & set(names)
@@ -264,8 +269,9 @@ def names_in(file: Path) -> dict[str, int]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_names_are_words_of_the_field(room):
     for file in files_of(room):
-        found = names_in(file)
-        assert not RIDDLES & found.keys(), f"{file.relative_to(HOME)}:{found[min(RIDDLES & found.keys())]}"
+        if RIDDLES & set(re.findall(r"\w+", file.read_text(encoding="utf-8"))):  # in the code, or in prose alone
+            found = names_in(file)
+            assert not RIDDLES & found.keys(), f"{file.relative_to(HOME)}:{found[min(RIDDLES & found.keys())]}"
         for node in nodes_of(file):
             if isinstance(node, ast.arguments):
                 names = {argument.arg for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs)}
@@ -304,7 +310,7 @@ def test_docstrings_are_about_arguments_that_exist():
     """A renamed argument or class is renamed in the text too."""
     nodes = [node for file in FILES for node in nodes_of(file)]
     known = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
-    known |= {ast.unparse(node.targets[0]) for node in nodes if isinstance(node, ast.Assign)}  # names of types
+    known |= {getattr(node.targets[0], "id", "") for node in nodes if isinstance(node, ast.Assign)}  # names of types
     known |= {"Axes", "BaseException", "DataFrame", "Generator", "Namespace", "None", "Path", "QdrantClient"}
     for file in FILES:
         for node in nodes_of(file):
