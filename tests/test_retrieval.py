@@ -109,12 +109,14 @@ def test_definitions_in_fractions_agree_with_the_reference() -> None:
 def test_the_error_bound_holds_for_short_lists(metric: str, semivalue: str) -> None:
     rng = np.random.default_rng(4)
     wrong = 0
-    for n, k, depth in itertools.product([7], [1, 2, 3], [1, 2, 4, 6]):
-        lists, grades = draw(rng, n)
-        values = pivotal.value_retrieval(lists[:, :depth], grades, k=k, metric=metric, semivalue=semivalue, tol=0)
-        away = np.abs(values.values - expected(lists, grades, k, metric, semivalue)).max()
-        assert away <= values.error_bound + 1e-13
-        wrong += away > 1e-9
+    for k in (1, 2, 3):
+        lists, grades = draw(rng, 7)
+        whole = expected(lists, grades, k, metric, semivalue)
+        for depth in (1, 2, 4, 6):
+            values = pivotal.value_retrieval(lists[:, :depth], grades, k=k, metric=metric, semivalue=semivalue, tol=0)
+            away = np.abs(values.values - whole).max()
+            assert away <= values.error_bound + 1e-13
+            wrong += away > 1e-9
     assert wrong or semivalue == "loo"  # short lists do cost something
 
 
