@@ -126,10 +126,14 @@ def test_a_file_in_the_way_is_bad_input(tmp_path, capsys):
     assert re.fullmatch(r"pivotal: cannot create the directory .*\n", capsys.readouterr().err)
 
 
-def test_bad_input_reaches_the_shell(tmp_path):
-    done = run("demo", "--noise", "-1", "--out", tmp_path / "out")
+def test_bad_input_reaches_the_shell(tmp_path, capsys):
+    assert main(["demo", "--noise", "-1", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "pivotal: noise must be more than 0 and at most 0.5; got noise=-1.0.\n")
+    done = run("demo", "--noise", "much")  # which is refused before libraries are loaded
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "pivotal: noise must be more than 0 and at most 0.5; got noise=-1.0.\n"
+    assert done.stderr.startswith("pivotal")
+    assert "much" in done.stderr
 
 
 def test_messages_of_several_lines_become_one(monkeypatch, capsys):

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -566,28 +567,67 @@ class Fitted(BaseEstimator):
 INNER = "def falling(d): return {number} - d\n"
 
 
-def tokens(folder: Path, seed: str, *, number: int = 1, comment: str = "") -> dict[str, str]:
+# Runs the script in folders that it is told, each time in a process of its own that has the libraries loaded.
+FORKS = """
+import os, runpy, subprocess, sys
+import numpy, sklearn.base
+from pivotal.core.identity import token
+for line in sys.stdin:
+    sys.argv = [line.rstrip("\\n") + "/script.py", line.rstrip("\\n")]
+    if not hasattr(os, "fork"):
+        subprocess.run([sys.executable, *sys.argv], check=True)
+    elif os.fork():
+        if os.wait()[1]:
+            sys.exit("the script failed")
+    else:
+        sys.path.insert(0, sys.argv[1])
+        try:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+            sys.stdout.flush()
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    print("end", flush=True)
+"""
+
+
+@contextmanager
+def started(seed: str) -> Iterator[subprocess.Popen[str]]:
+    """Start what runs scripts, with a seed of hashes."""
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+
+
+def tokens(process: subprocess.Popen[str], folder: Path, *, number: int = 1, comment: str = "") -> dict[str, str]:
     """Return the tokens of the script's things, in a process of its own, with its modules written anew."""
+    assert process.stdin is not None
+    assert process.stdout is not None
     (folder / "helper.py").write_text(HELPER.format(comment=comment))
     (folder / "inner.py").write_text(INNER.format(number=number))
     (folder / "script.py").write_text(comment + SCRIPT)
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, str(folder / "script.py"), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())  # type: ignore[misc]
+    print(folder, file=process.stdin, flush=True)
+    lines = []
+    while (line := process.stdout.readline()) != "end\n":
+        assert line, "the script failed"
+        lines.append(line)
+    return dict(line.rstrip("\n").rsplit(" ", 1) for line in lines)  # type: ignore[misc]
 
 
 def test_processes_agree_until_a_module_is_edited(tmp_path: Path) -> None:
     there, elsewhere = tmp_path / "a", tmp_path / "b"
     there.mkdir()
     elsewhere.mkdir()
-    first = tokens(there, "1")
-    assert len(set(first.values())) == len(first)
-    assert tokens(elsewhere, "2") == first
-    commented = tokens(there, "3", comment="# nothing but a remark, and a line more\n")
-    assert {name for name in first if commented[name] != first[name]} <= {"lookup"}  # which may use any line
-    edited = tokens(there, "1", number=2)
+    with started("1") as one, started("2") as two:
+        first = tokens(one, there)
+        assert len(set(first.values())) == len(first)
+        assert tokens(two, elsewhere) == first
+        commented = tokens(two, there, comment="# nothing but a remark, and a line more\n")
+        assert {name for name in first if commented[name] != first[name]} <= {"lookup"}  # which may use any line
+        edited = tokens(one, there, number=2)
     unchanged = {name for name in first if edited[name] == first[name]}
     assert unchanged == {"mine", "constant", "unrelated"}
 

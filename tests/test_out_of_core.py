@@ -313,10 +313,10 @@ def growths(tmp_path_factory):
             X = np.load(path, mmap_mode="r") if way == "memmap" else path
             index = ChunkedIndex(X, max_memory="16MB", n_jobs=2)
             if way == "search_self":
-                return index.search_self(350_000, 350_040, 8)[0].max()
+                return index.search_self(350_000, 350_010, 8)[0].max()
             if way == "sort":
-                return index.search(rng.random((20, 16)), 10_000)[0].max()
-            return index.search(rng.random((40, 16)), 75)[0].max()
+                return index.search(rng.random((10, 16)), 10_000)[0].max()
+            return index.search(rng.random((10, 16)), 75)[0].max()
 
         rng = np.random.default_rng(0)
         for depth in (8, 200):  # compiles

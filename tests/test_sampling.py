@@ -137,10 +137,10 @@ def play(utility: str, weighted: bool, semivalue: str) -> tuple[SmallGame, np.nd
 def test_the_mean_over_many_seeds_is_the_value(utility: str, semivalue: str, weighted: bool, method: str) -> None:
     game, exact = play(utility, weighted, semivalue)
     rules, measure = build_game(*CASES[utility]), MEASURES[semivalue][0]
-    runs = [sample(game, rules, measure, method, seed, 800) for seed in range(12)]
+    runs = [sample(game, rules, measure, method, seed, 1200) for seed in range(8)]
     mean = np.mean([run.values for run in runs], axis=0)
     error = np.sqrt(np.mean([run.standard_error**2 for run in runs], axis=0) / len(runs))
-    # Twelve times 800 samples; the errors that single runs state must fit how far the runs scatter.
+    # Eight times 1200 samples; the errors that single runs state must fit how far the runs scatter.
     assert (np.abs(mean - exact) <= 5 * error + 1e-12).all()
     scatter = np.std([run.values for run in runs], axis=0, ddof=1)
     assert (scatter <= 2.0 * error * np.sqrt(len(runs)) + 1e-12).all()
@@ -157,7 +157,7 @@ def iris(n_train: int = 40, n_test: int = 20) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize(
     "how",
     [
-        {"semivalue": "banzhaf", "n_samples": 4000},
+        {"semivalue": "banzhaf", "n_samples": 2000},
         {"semivalue": "shapley", "utility": "soft", "n_samples": 100},
         {"semivalue": "beta(4,1)", "weights": "distance", "n_samples": 400},
         {"semivalue": "shapley", "utility": "plurality", "target_se": 0.003},
