@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ from pivotal.cli import main
 from pivotal.results.values import Values
 from pivotal.valuation.dask.folder import Folder
 
-s3fs = pytest.importorskip("s3fs")
-pytest.importorskip("moto.server")
+# Neither is imported before a test needs it: the run without a store collects this file as well.
+if find_spec("s3fs") is None or find_spec("moto") is None:
+    pytest.skip("needs s3fs and moto", allow_module_level=True)
 pytestmark = pytest.mark.cluster  # a store of objects, which runs beside
 
 RNG = np.random.default_rng(0)
@@ -45,6 +47,8 @@ LABEL = ["--label", "y", "--ignore", "who", "--quiet"]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
+    import s3fs
+
     with running() as store, pytest.MonkeyPatch.context() as patch:
         for name, content in {**KEYS, "AWS_ENDPOINT_URL": store.url}.items():
             patch.setenv(name, content)
@@ -56,6 +60,8 @@ def store() -> Iterator[Store]:
 @pytest.fixture
 def bucket(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The file system, with a bucket that holds a table in two files of each kind and nothing else."""
+    import s3fs
+
     assert os.environ["AWS_ENDPOINT_URL"] == store.url
     system = s3fs.S3FileSystem()
     if system.exists(BUCKET):

@@ -9,20 +9,24 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, Event, LocalCluster
 
 import pivotal
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
+    from distributed import Client, LocalCluster  # which the run without a cluster does without
+
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
@@ -69,6 +73,8 @@ def test_errors_arrive_as_they_are() -> None:
 
 def _wait_at_the_gate(part: Any, block_info: Any = None) -> Any:
     """Let the first blocks pass; the others wait until the test opens the gate."""
+    from distributed import Event
+
     if block_info[None]["chunk-location"][0] >= 4:
         Event("reached").set()
         Event("open").wait()
@@ -76,6 +82,8 @@ def _wait_at_the_gate(part: Any, block_info: Any = None) -> Any:
 
 
 def test_a_worker_that_is_killed_costs_only_time(client: Client) -> None:
+    from distributed import Event
+
     reached, gate = Event("reached"), Event("open")
     queries = da.from_array(Q, chunks=(10, -1)).map_blocks(_wait_at_the_gate, meta=np.empty((0, 4)))
     lazy = pivotal.value(da.from_array(X, chunks=(300, -1)), Y, queries, T)
