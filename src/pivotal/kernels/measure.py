@@ -107,7 +107,7 @@ def measure_rows(
             distances[c] = math.sqrt(distances[c])
 
 
-class Points(NamedTuple):
+class PointRows(NamedTuple):
     """Points in one of two precisions: kernels that take either are compiled once, for both."""
 
     double: FloatArray
@@ -116,7 +116,7 @@ class Points(NamedTuple):
     """Shape (n_points, n_features), or (0, 0) if they are in double precision."""
 
     @classmethod
-    def of(cls, X: AnyArray) -> Points:
+    def of(cls, X: AnyArray) -> PointRows:
         """Points that are only read."""
         none = (0, 0)
         if X.dtype == np.float32:
@@ -126,7 +126,13 @@ class Points(NamedTuple):
 
 @kernel
 def measure_points(
-    points: Points, query: FloatArray, indices: IndexArray, start: int, stop: int, squared: bool, distances: FloatArray
+    points: PointRows,
+    query: FloatArray,
+    indices: IndexArray,
+    start: int,
+    stop: int,
+    squared: bool,
+    distances: FloatArray,
 ) -> None:
     """As `measure_rows`, of points in either precision."""
     if points.single.shape[0] > 0:

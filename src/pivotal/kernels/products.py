@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, FloatArray
 from pivotal.kernels._compile import kernel, score_kernel
-from pivotal.kernels.measure import Points
+from pivotal.kernels.measure import PointRows
 from pivotal.kernels.radix import SortWords, WordArray, write_words
 
 # Points of a tile. Features and queries that are multiplied at once: 16 factors, as many as registers.
@@ -41,7 +41,7 @@ _LINE = 64  # bytes of a line of the cache: a vector that crosses two of them ta
 class Space(NamedTuple):
     """Points, and where the origin is."""
 
-    points: Points
+    points: PointRows
     """All of them, in their order."""
     centre: FloatArray
     """Shape (n_features,)."""
@@ -111,7 +111,7 @@ def fill_tile(X: AnyArray, first: int, centre: FloatArray, scale: float, tile: A
 
 
 @kernel
-def fill_with_points(points: Points, first: int, centre: FloatArray, scale: float, tile: AnyArray) -> None:
+def fill_with_points(points: PointRows, first: int, centre: FloatArray, scale: float, tile: AnyArray) -> None:
     """As `fill_tile`, with points in either precision."""
     if points.single.shape[0] > 0:
         fill_tile(points.single, first, centre, scale, tile)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from pivotal.core.types import AnyArray, CodeArray, FloatArray, IndexArray
 from pivotal.kernels._compile import kernel
-from pivotal.kernels.measure import Points, measure_points
+from pivotal.kernels.measure import PointRows, measure_points
 from pivotal.kernels.order import SearchScratch, make_scratch, sort_nearest
 
 WordArray = npt.NDArray[np.uint64]
@@ -114,7 +114,7 @@ class Scores(NamedTuple):
     """A point that is left out; -1: none. Shape (n_queries,)."""
     known: FloatArray
     """Exact distances, shape (n_queries, n_train); shape (0, 0) where they are measured when needed."""
-    points: Points
+    points: PointRows
     """Those to be measured."""
     queries: FloatArray
     """Shape (n_queries, n_features)."""

@@ -28,7 +28,7 @@ import numpy as np
 from pivotal.core.frozen import read_only
 from pivotal.core.threads import Threads, check_cancelled, run_all, slices
 from pivotal.core.types import AnyArray, BoolArray, FloatArray, IndexArray
-from pivotal.kernels.measure import Points
+from pivotal.kernels.measure import PointRows
 from pivotal.kernels.products import (
     EXACT,
     FEATURES,
@@ -187,7 +187,7 @@ class ProductOrders:
         self.prepares_again = self._kind.itemsize * n_tiles * TILE * self._width > _KEPT_BYTES
         shape = (0, 0) if self.prepares_again else (n_tiles, self._width * TILE)
         tiles = aligned(shape, self._kind)
-        self._space = Space(Points.of(self._X), self._centre, self._scale, tiles, np.empty(n_tiles * TILE))
+        self._space = Space(PointRows.of(self._X), self._centre, self._scale, tiles, np.empty(n_tiles * TILE))
 
         def prepare(part: slice) -> None:
             own = aligned((self._width * TILE if self.prepares_again else 0,), self._kind)

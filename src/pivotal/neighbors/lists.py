@@ -76,11 +76,11 @@ def scores_of_known(known: FloatArray, made: AnyArray, own: IndexArray) -> Any:
     own
         As in `pivotal.neighbors._orders.Orders`.
     """
-    from pivotal.kernels.measure import Points
+    from pivotal.kernels.measure import PointRows
     from pivotal.kernels.radix import Scores
 
     # Read-only, as queries are, so that kernels are compiled once.
-    unused = Points.of(np.empty((0, 0))), read_only(np.empty((len(known), 0)))
+    unused = PointRows.of(np.empty((0, 0))), read_only(np.empty((len(known), 0)))
     return Scores(made, np.zeros(len(known), np.int64), own, known, *unused, False)
 
 
