@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -11,6 +12,11 @@ from effort import load_profiles
 from processor_time import ProcessorTime
 
 load_profiles()
+
+# Workers, and processes that tests start, load the same files: they keep bytecode even where the environment would rather
+# not, as on many build machines, and need not compile it each for itself.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The workers have the processors, one each: threads of linear algebra would only wait for each other.
 for _library in ("OMP", "OPENBLAS", "MKL"):

@@ -574,7 +574,7 @@ import numpy, sklearn.base
 from pivotal.core.identity import token
 for line in sys.stdin:
     sys.argv = [line.rstrip("\\n") + "/script.py", line.rstrip("\\n")]
-    if not hasattr(os, "fork"):
+    if sys.platform != "linux":
         subprocess.run([sys.executable, *sys.argv], check=True)
     elif os.fork():
         if os.wait()[1]:
