@@ -283,7 +283,7 @@ def test_hnswlib_refusing_one_query_does_not_spoil_the_others():
 )
 def test_missing_packages(monkeypatch, name, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    message = rf'^neighbors="{name}" needs {package}; install it with pip install "pivotal\[{extra}\]"$'
+    message = rf"^neighbors=\"{name}\" needs {package}; install it with: pip install 'pivotal\[{extra}\]'$"
     with pytest.raises(ImportError, match=message):
         as_index(name, np.zeros((4, 2)))
 

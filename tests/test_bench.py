@@ -422,7 +422,7 @@ def test_without_rich_the_command_names_the_extra(tmp_path, monkeypatch, capsys)
     monkeypatch.setitem(sys.modules, "rich", None)
     monkeypatch.chdir(tmp_path)
     assert main(["bench"]) == 2
-    expected = 'pivotal: bench needs rich for its table; install it with pip install "pivotal[bench]".\n'
+    expected = "pivotal: bench needs rich for its table; install it with: pip install 'pivotal[bench]'\n"
     assert capsys.readouterr().err == expected
     with pytest.raises(ImportError, match=r"bench needs rich for its table; install it with"):
         bench_report.check_rich()

@@ -77,7 +77,7 @@ def test_demo_without_matplotlib_does_everything_else(tmp_path, monkeypatch):
     demo = load_without(monkeypatch, "matplotlib", *PLOTS, "pivotal.research.demo")
     lines = []
     demo.run_demo(tmp_path, data="iris", echo=lines.append)
-    assert 'No picture: plots need matplotlib; install it with pip install "pivotal[plots]".' in lines
+    assert "No picture: plots need matplotlib; install it with: pip install 'pivotal[plots]'." in lines
     written = ", ".join(str(tmp_path / name) for name in ("values.parquet", "report.html", "train.csv"))
     assert f"Written: {written}" in lines
     assert sorted(file.name for file in tmp_path.iterdir()) == ["report.html", "train.csv", "values.parquet"]

@@ -94,7 +94,7 @@ def test_plots_leave_no_global_state_and_need_no_display(tmp_path):
 
 
 def test_without_matplotlib_the_message_names_the_extra(monkeypatch):
-    with pytest.raises(ImportError, match=r'plots need matplotlib; install it with pip install "pivotal\[plots\]"'):
+    with pytest.raises(ImportError, match=r"plots need matplotlib; install it with: pip install 'pivotal\[plots\]'"):
         load_without(monkeypatch, "matplotlib", *PLOTS)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import csgraph, csr_matrix
 from scipy.special import logsumexp
 
+from pivotal.core.extras import needed
 from pivotal.core.types import AnyArray, FloatArray
 
 Masses: TypeAlias = tuple[FloatArray, FloatArray]
@@ -29,10 +30,8 @@ _TOLERANCE = 1e-7  # how far Sinkhorn's masses may be off, of 1 in all
 
 def solver() -> Any:
     """Return POT, which solves the transport problems."""
-    try:
+    with needed("LAVA needs POT", "lava"):
         import ot
-    except ImportError:
-        raise ImportError("LAVA needs POT; install it with: pip install 'pivotal[lava]'") from None
     return ot
 
 

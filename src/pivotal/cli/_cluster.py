@@ -15,6 +15,7 @@ from typing import Any, Final
 from pivotal.cli._parser import UsageError
 from pivotal.cli._screen import Screen
 from pivotal.cli._work import DistributedData, check_targets, count_rows, is_regression, roles_of
+from pivotal.core.extras import needed
 
 _PATIENCE: Final = 5  # seconds to wait for a scheduler to answer
 _LOCAL: Final = re.compile(r"local(?::0*([1-9]\d*))?")
@@ -49,10 +50,8 @@ def check_options(options: argparse.Namespace) -> None:
 @contextlib.contextmanager
 def connected(address: str, screen: Screen) -> Iterator[None]:
     """Compute on a cluster for a while; the connection, and a cluster that was started, are closed in any case."""
-    try:
+    with needed("--scheduler needs Dask", "dask"):
         import distributed
-    except ImportError as error:
-        raise ImportError("--scheduler needs Dask; install it with: pip install 'pivotal[dask]'") from error
     with contextlib.ExitStack() as closing:
         if not screen.verbose:
             closing.enter_context(_quiet())

@@ -6,6 +6,7 @@ import argparse
 from typing import Final
 
 from pivotal.cli._parser import Parser
+from pivotal.core.extras import needed
 
 _EXAMPLES: Final = """\
 examples:
@@ -25,10 +26,8 @@ def describe(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the script."""
-    try:
+    with needed("completion needs shtab", "cli"):
         import shtab
-    except ImportError as error:
-        raise ImportError("completion needs shtab; install it with: pip install 'pivotal[cli]'") from error
     from pivotal.cli._app import build_parser
 
     print(shtab.complete(build_parser(), shell=options.shell))

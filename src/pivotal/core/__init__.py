@@ -13,7 +13,7 @@ validation       checks of arguments, and their messages; `random` for seeds
 metric_settings  the metric of a valuation in its settings, and back; `frozen` keeps settings as they are
 atomic           files that are whole or not there, on a disk or at a URL (`urls`, `regular_files`)
 threads          work over threads, interruption; `progress` shows it, `notices` warns and logs
-lazy, providers  modules imported when first used; what rooms further down provide
+lazy, providers  modules imported when first used; what rooms further down provide; `extras` names missing packages
 """
 
 from pivotal.core.lazy import submodules_of

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.pictures import NotShown, Pictures, decode, upright
 from pivotal.core.types import AnyArray
 from pivotal.embed._vector_cache import DIGEST_BYTES
@@ -72,10 +73,8 @@ class ImageItems:
     """
 
     def __init__(self, items: Any, root: str | os.PathLike[str] | None, side: int) -> None:
-        try:
+        with needed("images need Pillow", "report"):
             import PIL.Image
-        except ImportError:
-            raise ImportError("images need Pillow; install it with: pip install 'pivotal[report]'") from None
         self._pillow, self._side = PIL.Image, side
         if hasattr(items, "shape") and not hasattr(items, "iloc") and np.asarray(items).dtype.kind not in "OUS":
             items = _stack(items)

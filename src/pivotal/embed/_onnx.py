@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.types import AnyArray
 from pivotal.core.validation import check_count
 from pivotal.embed._embedder import Modality, ModelEmbedder
@@ -82,10 +83,8 @@ class OnnxModel(ModelEmbedder):
         return f"by the model in {self.file.name}"
 
     def _load(self) -> Any:
-        try:
+        with needed("ONNX files need onnxruntime", "onnx"):
             import onnxruntime
-        except ImportError:
-            raise ImportError("ONNX files need onnxruntime; install it with: pip install 'pivotal[onnx]'") from None
         providers = [name for name in onnxruntime.get_available_providers() if self._wanted(name)]
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
@@ -208,10 +207,8 @@ def _load_tokenizer(file: Path) -> Any:
     beside = next((place for place in places if place.is_file()), None)
     if beside is None:
         raise ValueError(f"{file} takes tokens and needs the tokenizer.json that belongs to it; put it beside it.")
-    try:
+    with needed("tokens need tokenizers", "onnx"):
         from tokenizers import Tokenizer
-    except ImportError:
-        raise ImportError("tokens need tokenizers; install it with: pip install 'pivotal[onnx]'") from None
     tokenizer = Tokenizer.from_file(str(beside))
     settings = beside.with_name("tokenizer_config.json")
     options = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from pivotal.core.extras import needed
 from pivotal.embed._embedder import ModelEmbedder
-from pivotal.embed._torch import choose_device, import_package, need_torch, not_only_weights, state_digest
+from pivotal.embed._torch import choose_device, import_package, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
 
@@ -70,7 +71,8 @@ class SentenceTransformerText(_NamedTextModel):
         return f"by the sentence-transformers model {_last(self.name)}"
 
     def _load(self) -> Any:
-        torch = need_torch("sentence-transformers", "text-models")
+        with needed("sentence-transformers needs torch", "text-models"):
+            import torch
         package = import_package("sentence-transformers", "text-models")
         device = choose_device(torch, self.device)
         if not self.trust_remote_code:

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from typing import Any
 
+from pivotal.core.extras import causes, missing
 from pivotal.core.identity import is_installed, token
 from pivotal.embed._items import digest
 
@@ -13,32 +14,21 @@ from pivotal.embed._items import digest
 _ELSEWHERE = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"})
 
 
-def need_torch(what: str, extra: str) -> Any:
-    """Return torch; raise where it is not installed."""
-    try:
-        import torch
-    except ImportError:
-        raise ImportError(f"{what} needs torch; install it with: pip install 'pivotal[{extra}]'") from None
-    return torch
-
-
 def import_package(package: str, extra: str) -> Any:
     """Import a package, by its name on PyPI; raise where it is not installed, and where it is and its imports fail."""
     module = package.replace("-", "_")
-    install = f"pip install 'pivotal[{extra}]'"
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:  # a folder of the user's with that name is no package
-        raise ImportError(f"{package} is not installed; install it with: {install}")
+        raise missing(f"{package} is not installed", extra)
     try:
         return importlib.import_module(module)
     except Exception as error:  # whatever a package does when it is imported
-        first: BaseException = error
-        while (before := first.__cause__ or first.__context__) is not None:
-            first = before  # the packages above it only say that it failed
+        *_, first = causes(error)  # the packages above it only say that it failed
         reason = next(iter(str(first).splitlines()), type(first).__name__).rstrip(".")
         raise ImportError(
             f"{package} is installed, but cannot be imported: {reason}. Its packages must fit each other, torch and "
-            f"torchvision above all; install them together, in an environment of their own: {install}"
+            "torchvision above all; install them together, in an environment of their own: "
+            f"pip install 'pivotal[{extra}]'"
         ) from error
 
 

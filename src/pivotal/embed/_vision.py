@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from pivotal.core.extras import needed
 from pivotal.embed._embedder import ModelEmbedder
-from pivotal.embed._torch import choose_device, import_package, need_torch, not_only_weights, state_digest
+from pivotal.embed._torch import choose_device, import_package, not_only_weights, state_digest
 from pivotal.embed._vector_cache import EmbeddingCache
 
 
@@ -57,7 +58,9 @@ class _Network(ModelEmbedder):
         return f"by the {self._package} network {name}{whose}"
 
     def _load(self) -> Any:
-        self._torch = need_torch(self._package, "image-models")
+        with needed(f"{self._package} needs torch", "image-models"):
+            import torch
+        self._torch = torch
         package = import_package(self._package, "image-models")
         device = choose_device(self._torch, self.device)
         try:

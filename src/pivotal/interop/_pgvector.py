@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.types import AnyArray
-from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors, need
+from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors
 
 _LEAST, _MOST = 40, 1000  # that a graph of pgvector's may keep in mind
 _OPERATORS: Final = {"euclidean": "<->", "cosine": "<=>"}
@@ -45,7 +46,8 @@ class PgVectorNeighbors(StoredNeighbors):
         exact: bool = True,
     ) -> None:
         super().__init__(metric, exact=exact)
-        sql = need("psycopg.sql", "pgvector", "pgvector")
+        with needed("pgvector needs psycopg", "pgvector"):
+            from psycopg import sql
         self._connection, self._columns, self._sql = connection, list(columns), sql
         self._table = sql.Identifier(*table.split("."))
         self._vector, self._key = sql.Identifier(vector), sql.Identifier(key)

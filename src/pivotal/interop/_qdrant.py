@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.types import AnyArray
-from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors, as_columns, need
+from pivotal.interop._stored_vectors import Content, StoredMetric, StoredNeighbors, as_columns
 
 _PAGE: Final = 1000  # points read, and queries asked, at a time
 _DISTANCES: Final[dict[str, StoredMetric]] = {"Euclid": "euclidean", "Cosine": "cosine"}
@@ -58,7 +59,8 @@ class QdrantNeighbors(StoredNeighbors):
         return Content(keys, np.array(vectors, dtype=np.float32), as_columns([point.payload for point in points]))
 
     def _nearest(self, queries: AnyArray, depth: int) -> Sequence[Sequence[Any]]:
-        models = need("qdrant_client.models", "Qdrant", "qdrant")
+        with needed("Qdrant needs qdrant-client", "qdrant"):
+            from qdrant_client import models
         how = models.SearchParams(exact=self.exact)
         found: list[Sequence[Any]] = []
         for start in range(0, len(queries), _PAGE):

@@ -153,13 +153,3 @@ def as_columns(records: Sequence[dict[str, Any] | None]) -> dict[str, AnyArray]:
             columns[name] = np.empty(len(cells), dtype=object)
             columns[name][:] = cells
     return columns
-
-
-def need(module: str, what: str, extra: str) -> Any:
-    """Return a package; raise with what to install where it is missing."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ImportError(f"{what} needs {module}; install it with: pip install 'pivotal[{extra}]'") from None

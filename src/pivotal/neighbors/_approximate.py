@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pivotal.core.extras import needed
 from pivotal.core.threads import run_all, slices
 from pivotal.core.types import AnyArray, BoolArray, FloatArray, IndexArray
 from pivotal.core.validation import check_features, is_integer, is_sparse
@@ -65,12 +66,8 @@ class Settings:
 
     def load(self) -> Any:
         """Import the package."""
-        try:
+        with needed(f'neighbors="{self.name}" needs {self.package}', self.extra):
             return importlib.import_module(self.package)
-        except ImportError as error:
-            raise ImportError(
-                f'neighbors="{self.name}" needs {self.package}; install it with pip install "pivotal[{self.extra}]"'
-            ) from error
 
     def _check_count(self, parameter: str, minimum: int = 1, *, auto: bool = False) -> None:
         """Raise unless a parameter is an integer, or "auto" where that is allowed."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-try:
+from pivotal.core.extras import needed
+
+with needed("plots need matplotlib", "plots"):
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-except ModuleNotFoundError as error:
-    raise ImportError('plots need matplotlib; install it with pip install "pivotal[plots]"') from error
 
 INK: Final = "#1f2937"
 MUTED: Final = "#9ca3af"

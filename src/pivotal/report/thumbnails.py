@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.pictures import NotShown, Pictures
 from pivotal.core.types import AnyArray
 
@@ -38,10 +39,8 @@ class Images:
     """
 
     def __init__(self, images: Any, n_train: int, root: str | os.PathLike[str] | None = None) -> None:
-        try:
+        with needed("images need Pillow", "report"):
             from PIL import Image
-        except ImportError:
-            raise ImportError("images need Pillow; install it with: pip install 'pivotal[report]'") from None
         self._pillow = Image
         self._files: Pictures | None = None
         items = list(images) if not hasattr(images, "ndim") else images

@@ -11,6 +11,7 @@ import time
 import webbrowser
 from typing import Any, Final, Self
 
+from pivotal.core.extras import needed
 from pivotal.review._server import make_app
 from pivotal.review._service import ReviewService
 
@@ -21,13 +22,9 @@ _ANY: Final = {"0.0.0.0", "::"}  # named to be recognised
 
 def need_server() -> None:
     """Raise unless what serves the page is installed."""
-    try:
+    with needed("reviewing needs Starlette with uvicorn", "review"):
         import starlette
         import uvicorn
-    except ImportError:
-        raise ImportError(
-            "reviewing needs Starlette and uvicorn; install them with: pip install 'pivotal[review]'"
-        ) from None
     del starlette, uvicorn
 
 

@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 
 import pyarrow as pa
 
+from pivotal.core.extras import needed
 from pivotal.tables._limits import Limit, check_memory, collect_batches
 from pivotal.tables._phrases import few, first_line
 
@@ -52,10 +53,8 @@ def _choose(path: str, what: str, there: Sequence[str], wanted: str | None) -> s
 
 def need_openpyxl() -> Any:
     """Return the package that reads and writes Excel files; raise where it is not installed."""
-    try:
+    with needed("Excel files need openpyxl", "excel"):
         import openpyxl
-    except ImportError:
-        raise ImportError("Excel files need openpyxl; install it with: pip install 'pivotal[excel]'") from None
     return openpyxl
 
 
@@ -161,10 +160,8 @@ def read_duckdb(path: Path, name: str, wanted: str | None, limit: Limit) -> pa.T
 
     Nothing outside of the file is read, whatever its views say.
     """
-    try:
+    with needed("DuckDB files need duckdb", "duckdb"):
         import duckdb
-    except ImportError:
-        raise ImportError("DuckDB files need duckdb; install it with: pip install 'pivotal[duckdb]'") from None
     try:
         with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as connection:
             query = wanted

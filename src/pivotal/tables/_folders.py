@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pivotal.core.extras import needed
 from pivotal.core.notices import notify
 from pivotal.core.pictures import ENDINGS
 from pivotal.tables._limits import Limit
@@ -106,10 +107,8 @@ def read_dataset(path: str, limit: Limit) -> Table:
 
     Classes are given by their names. Images are kept as they are in the data set.
     """
-    try:
+    with needed("data sets of Hugging Face's need datasets", "datasets"):
         import datasets
-    except ImportError:
-        raise ImportError("data sets of Hugging Face's need datasets; pip install 'pivotal[datasets]'") from None
     folder, split = split_of(path)
     try:
         if path.startswith(_SCHEME):

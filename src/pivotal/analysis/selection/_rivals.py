@@ -14,6 +14,7 @@ from pivotal.analysis.selection._likeness import KernelMeans
 from pivotal.analysis.selection._selection_data import SelectionData
 from pivotal.analysis.selection._wishes import Wishes, class_quotas
 from pivotal.core.config import config_context
+from pivotal.core.extras import needed
 from pivotal.core.method_choice import Exact
 from pivotal.core.metric_settings import as_metric
 from pivotal.core.types import FloatArray, IndexArray
@@ -217,12 +218,8 @@ def _facility_location(choice: Choice) -> IndexArray:
         raise ValueError(
             f"facility location keeps all pairs of {data.n_rows} rows, which are too many. Use fewer rows."
         )
-    try:
+    with needed('method="facility-location" needs apricot', "selection"):
         from apricot import FacilityLocationSelection
-    except ImportError as error:
-        raise ImportError(
-            'method="facility-location" needs apricot; install it with pip install "pivotal[selection]"'
-        ) from error
     if n >= len(rows):
         return rows
     pairs = np.asarray(KernelMeans(data, 0).pairs, dtype=np.float64)[np.ix_(rows, rows)]
@@ -244,12 +241,8 @@ def _condensed(choice: Choice) -> IndexArray:
 
 def _by_imblearn(method: str, name: str, choice: Choice, **how: Any) -> IndexArray:
     """Return n of the rows that a rule of imbalanced-learn keeps, drawn, with others where they are too few."""
-    try:
+    with needed(f'method="{method}" needs imbalanced-learn', "selection"):
         from imblearn import under_sampling
-    except ImportError as error:
-        raise ImportError(
-            f'method="{method}" needs imbalanced-learn; install it with pip install "pivotal[selection]"'
-        ) from error
     data, rows, n, rng = choice
     if not data.has_features:
         raise ValueError("edited and condensed neighbours need features; got a precomputed metric. Pass features.")

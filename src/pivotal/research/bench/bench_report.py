@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from typing import Any
 
 from pivotal.core.atomic import Target, check_file, write_text
+from pivotal.core.extras import needed
 from pivotal.research.bench.suite import Report, Row
 
 __all__ = ["check_rich", "check_target", "print_table", "write_json"]
@@ -15,10 +15,9 @@ __all__ = ["check_rich", "check_target", "print_table", "write_json"]
 
 def check_rich() -> Any:
     """Return rich, which draws the table; raise where it is not installed."""
-    try:
-        return importlib.import_module("rich")
-    except ModuleNotFoundError as error:
-        raise ImportError('bench needs rich for its table; install it with pip install "pivotal[bench]".') from error
+    with needed("bench needs rich for its table", "bench"):
+        import rich
+    return rich
 
 
 def check_target(path: str | os.PathLike[str]) -> Target:

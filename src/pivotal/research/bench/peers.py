@@ -55,7 +55,7 @@ class Cleanlab(Contender):
 
     name, package, module, game = "cleanlab", "cleanlab", "cleanlab.data_valuation", SOFT_ALONE
     method = "data_shapley_knn"
-    install = 'pip install "pivotal[bench]"'
+    install = "pip install 'pivotal[bench]'"
     alone, exact = True, False
     note = "an approximation that gives nothing to points beyond the k nearest: compared by correlation"
 
@@ -127,7 +127,7 @@ class Dattri(Contender):
 
 class _Shapiq(Contender):
     package, module = "shapiq", "shapiq.explainer.nn"
-    install = 'pip install "pivotal[bench]" on Python 3.12 or newer: releases for older ones lack these explainers'
+    install = "pip install 'pivotal[bench]' on Python 3.12 or newer: releases for older ones lack these explainers"
 
     def missing(self) -> str:
         reason = super().missing()

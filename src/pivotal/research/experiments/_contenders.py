@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final
 
+from pivotal.core.extras import missing
 from pivotal.core.method_choice import method
 from pivotal.research.datasets import Split
 from pivotal.results.values import Values
@@ -37,7 +38,7 @@ class ComparedMethod:
     def missing(self) -> str:
         """Say what it lacks; empty if nothing."""
         if self.method == "lava" and find_spec("ot") is None:
-            return "lava needs POT and is omitted; install it with: pip install 'pivotal[lava]'."
+            return f"{missing('lava needs POT and is omitted', 'lava')}."
         return ""
 
 

@@ -12,19 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.labels import as_array
 from pivotal.core.validation import check_features, is_lazy, is_sparse
 
 
 def need_dask() -> None:
     """Raise unless Dask is installed, with its arrays, dataframes and scheduler."""
-    for package in ("dask.array", "dask.dataframe", "distributed"):
-        try:
+    with needed("Dask collections and checkpoints need Dask", "dask"):
+        for package in ("dask.array", "dask.dataframe", "distributed"):
             importlib.import_module(package)
-        except ImportError as error:
-            raise ImportError(
-                "Dask collections and checkpoints need Dask; install it with: pip install 'pivotal[dask]'"
-            ) from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pivotal.core.extras import needed
 from pivotal.core.threads import single_threaded_blas
 from pivotal.core.types import IndexArray
 from pivotal.core.validation import check_features, is_lazy, is_sparse
@@ -57,10 +58,8 @@ class BM25:
         stemmer: Any = None,
         **settings: Any,
     ) -> None:
-        try:
+        with needed("BM25 needs bm25s", "retrieval"):
             import bm25s
-        except ImportError as error:
-            raise ImportError("BM25 needs bm25s; run pip install 'pivotal[retrieval]'.") from error
         named = isinstance(texts, Mapping)
         self.documents: list[Any] = list(texts) if named else list(range(len(texts)))
         contents = list(texts.values()) if isinstance(texts, Mapping) else list(texts)
