@@ -468,7 +468,7 @@ def test_rows_that_wait_do_not_change_the_sums(monkeypatch: pytest.MonkeyPatch) 
         {"utility": Hard(other_classes="ignore")},
         {"utility": "soft-k", "metric": "cosine"},
         {"utility": "soft-k", "metric": "manhattan"},
-        {"utility": "hard", "weights": "distance", "bits": 1, "k": 1, "n": 100},  # slow by its nature
+        {"utility": "hard", "weights": "distance", "bits": 1, "k": 1, "n": 150},  # slow by its nature
         {"utility": "soft-k", "per_query": True, "max_memory": "40kB"},
     ],
     ids=str,
