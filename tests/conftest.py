@@ -13,8 +13,8 @@ from processor_time import ProcessorTime
 
 load_profiles()
 
-# Workers, and processes that tests start, load the same files: they keep bytecode even where the environment says not to,
-# as on many build machines, and need not compile it each for itself.
+# Workers, and processes that tests start, load the same files: they keep bytecode even where the environment says
+# otherwise, as on many build machines, and need not compile it each for itself.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
