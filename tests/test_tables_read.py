@@ -18,6 +18,7 @@ import pytest
 from pivotal.tables import Table, _delimited, read, read_many
 from pivotal.tables._delimited import read_csv
 from pivotal.tables._limits import Limit
+from pivotal.tables._memory_file import memory_file
 from pivotal.tables.read import format_of
 from pivotal.tables.table import to_arrays
 
@@ -322,3 +323,12 @@ def test_changed_cells_keep_the_rest(tmp_path):
     assert changed.lines is not None
     assert changed.lines.to_pylist() == ['{"b": 1.50, "y": "cat"}', '{"b": 2, "y": "cat"}']
     assert table.column("y").to_pylist() == ["cat", "dog"]
+
+
+def test_arrow_is_handed_memory_of_its_own():
+    """A thread of Arrow's that lets go of Python's memory while the interpreter ends would abort the process."""
+    content = b"a,y\n" * 1000
+    held = sys.getrefcount(content)
+    files = [memory_file(content), memory_file(io.BytesIO(content))]
+    assert sys.getrefcount(content) == held
+    assert [file.read() for file in files] == [content, content]

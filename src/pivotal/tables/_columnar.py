@@ -14,6 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from pivotal.tables._limits import Limit, check_memory, collect_batches
+from pivotal.tables._memory_file import memory_file
 
 
 @contextlib.contextmanager
@@ -57,7 +58,7 @@ def _unpacked(column: pa.ChunkedArray) -> int:
 def read_feather(source: Any, path: str, limit: Limit) -> pa.Table:
     """Read a Feather file or an Arrow stream: a path, or a binary stream."""
     if not isinstance(source, Path):
-        source = pa.BufferReader(source.read())  # as above, and there is no way to ask for no threads
+        source = memory_file(source)
     try:
         reader = pa.ipc.open_file(source)
     except pa.ArrowInvalid:

@@ -19,6 +19,7 @@ import pyarrow.csv
 from pivotal.core.types import IndexArray
 from pivotal.tables._dialect import Dialect, Recoded
 from pivotal.tables._limits import LONGEST_ROW, Limit
+from pivotal.tables._memory_file import memory_file
 
 _BLOCK: Final = 1 << 22  # bytes read, and parsed, at a time
 _MOST: Final = 1 << 27
@@ -136,9 +137,8 @@ def _cut_wide(chunk: bytes, names: list[str], delimiter: str) -> pa.Table | None
 
 def _parse(chunk: bytes, names: list[str], name: str, delimiter: str, n_lines: int) -> pa.Table:
     def parse(*, threads: bool) -> pa.Table:
-        # From memory: a Python stream would be read by Arrow's own threads, which no Ctrl-C reaches.
         return pyarrow.csv.read_csv(
-            pa.BufferReader(chunk),
+            memory_file(chunk),
             read_options=pyarrow.csv.ReadOptions(
                 column_names=names, block_size=min(len(chunk) + 1, 2**31 - 1), use_threads=threads
             ),

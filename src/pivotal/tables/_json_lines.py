@@ -16,6 +16,7 @@ import pyarrow.json
 from pivotal.tables._delimited import Text
 from pivotal.tables._dialect import Dialect, Recoded
 from pivotal.tables._limits import LONGEST_ROW, Limit
+from pivotal.tables._memory_file import memory_file
 
 _BLOCK: Final = 1 << 22  # bytes read at a time
 _DEEPEST: Final = 64  # lists and objects within each other; Arrow's parser has no limit but its stack
@@ -166,7 +167,7 @@ def _read(content: bytes, rows: list[_Object], name: str, texts: list[str] | Non
     schema = pa.schema([(column, pa.string()) for column in texts or ()])
     try:
         return pyarrow.json.read_json(
-            pa.BufferReader(content),
+            memory_file(content),
             read_options=pyarrow.json.ReadOptions(block_size=min(len(content) + 1, 2**31 - 1)),
             parse_options=pyarrow.json.ParseOptions(explicit_schema=schema) if texts else None,
         )
